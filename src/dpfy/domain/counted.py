@@ -1,0 +1,193 @@
+"""A bounded table as the domain and the generators may see it: value counts for mechanisms, and codes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpfy.domain.columns import CategoryDomain, ColumnDomain, NumberDomain
+from dpfy.domain.counts import ValueCounts
+from dpfy.domain.model_column import ModelColumn
+from dpfy.mechanisms.counting import USER_WEIGHT, CountScale
+from dpfy.privacy import CountingMode
+from dpfy.schema import ColumnSpec
+
+if TYPE_CHECKING:
+    from dpfy.contribution import BoundedTable
+
+_BATCH_ROWS = 1 << 17
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedTable:
+    """The bounded table in codes: private, red zone only.
+
+    Args:
+        codes: int32 of shape (rows,), one a model column.
+        sizes: cells of each.
+        weights: int64 of shape (rows,): what a row counts; None when every row counts 1.
+        scale: the counting unit and a user's total in it.
+    """
+
+    codes: tuple[NDArray[np.int32], ...]
+    sizes: tuple[int, ...]
+    weights: NDArray[np.int64] | None
+    scale: CountScale
+
+    def __repr__(self) -> str:
+        return "EncodedTable(private)"
+
+    def counts(self, columns: Sequence[int]) -> NDArray[np.int64]:
+        """Exact counts of the cells of a marginal, in counting units.
+
+        Args:
+            columns: ascending indices of model columns.
+
+        Returns:
+            int64, one axis a column.
+        """
+        flat = np.zeros(1, dtype=np.int64)
+        cells = 1
+        for column in columns:
+            flat = flat * self.sizes[column] + self.codes[column]
+            cells *= self.sizes[column]
+        if self.weights is None:
+            counted = np.bincount(flat, minlength=cells)
+        else:
+            # Whole weights below 2**12 add up exactly in float64 for up to 2**40 rows.
+            counted = np.rint(np.bincount(flat, weights=self.weights, minlength=cells))
+        return counted.astype(np.int64).reshape([self.sizes[c] for c in columns])
+
+
+class CountedTable:
+    """Counts and codes of a bounded table.
+
+    **Privacy:** hands out exact private figures; only mechanisms may read them. Each user's rows add up to at most
+    `scale.user_total` counting units in any set of disjoint cells.
+
+    Args:
+        bounded: the table after contribution bounding.
+        mode: how rows count.
+    """
+
+    def __init__(self, bounded: BoundedTable, mode: CountingMode) -> None:
+        cap = bounded.unit.max_records_per_user or 1
+        self.scale = CountScale(mode=mode, max_records_per_user=cap)
+        self._connection = bounded.connection
+        self._relation = bounded.relation
+        self.columns: tuple[ColumnSpec, ...] = tuple(bounded.schema.columns)
+        if mode is CountingMode.USERS:
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP VIEW weighted AS SELECT b.*, {USER_WEIGHT} // w.n AS weight FROM "
+                f'{self._relation} b JOIN (SELECT "user", count(*) AS n FROM {self._relation} GROUP BY "user") w '
+                'USING ("user")'
+            )
+            self._relation = "weighted"
+        self._weight = "count(*)" if mode is CountingMode.ROWS else "sum(weight)"
+
+    def __repr__(self) -> str:
+        return "CountedTable(private)"
+
+    def value_counts(self, column: ModelColumn) -> ValueCounts:
+        """Exact counts of a model column's distinct values."""
+        spec = self.columns[column.source]
+        name = f"c{column.source}"
+        table = self._connection.execute(
+            f"SELECT {name} AS v, CAST({self._weight} AS BIGINT) AS n FROM {self._relation} GROUP BY {name}"
+        ).to_arrow_table()
+        present = table.filter(_is_valid(table["v"]))
+        counts = present["n"].to_numpy().astype(np.int64)
+        missing = int(table.filter(_is_null(table["v"]))["n"].to_numpy().sum())
+        if _is_text(spec):
+            keys = np.array(present["v"].to_pylist(), dtype=object)
+            return ValueCounts(keys=keys, counts=counts, missing=missing)
+        found = column.keys(present["v"].to_numpy(), spec)
+        distinct, place = np.unique(found, return_inverse=True)
+        pooled = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(pooled, place, counts)
+        return ValueCounts(keys=distinct, counts=pooled, missing=missing)
+
+    def encode(
+        self,
+        columns: Sequence[ModelColumn],
+        domains: Sequence[ColumnDomain],
+        progress: Callable[[int], None] | None = None,
+    ) -> EncodedTable:
+        """Turns all rows into codes, batch by batch.
+
+        Raises:
+            OutOfDomainError: when a column holds empty cells that its schema excludes.
+        """
+        weighted = self.scale.mode is CountingMode.USERS
+        sources = sorted({c.source for c in columns})
+        parts: list[list[NDArray[np.int32]]] = [[] for _ in columns]
+        weights: list[NDArray[np.int64]] = []
+        for batch in self._batches(sources, weighted):
+            for index, (column, domain) in enumerate(zip(columns, domains, strict=True)):
+                parts[index].append(self._codes(batch.column(f"c{column.source}"), column, domain))
+            weights.append(batch.column("weight").to_numpy().astype(np.int64))
+            if progress is not None:
+                progress(batch.num_rows)
+        joined = tuple(np.concatenate(p) if p else np.zeros(0, dtype=np.int32) for p in parts)
+        return EncodedTable(
+            codes=joined,
+            sizes=tuple(d.cells for d in domains),
+            weights=np.concatenate(weights) if weighted and weights else None,
+            scale=self.scale,
+        )
+
+    def _batches(self, sources: Sequence[int], weighted: bool) -> Iterator[Any]:
+        names = ", ".join(f"c{s}" for s in sources)
+        weight = "weight" if weighted else "1 AS weight"
+        chosen = f"{names}, {weight}" if names else weight
+        cursor = self._connection.execute(f"SELECT {chosen} FROM {self._relation}")
+        yield from cursor.to_arrow_reader(_BATCH_ROWS)
+
+    def _codes(self, array: Any, column: ModelColumn, domain: ColumnDomain) -> NDArray[np.int32]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        spec = self.columns[column.source]
+        label = column.label(spec)
+        missing = np.asarray(array.is_null().to_numpy(zero_copy_only=False), dtype=bool)
+        if _is_text(spec):
+            assert isinstance(domain, CategoryDomain)
+            text = array.cast(pa.large_string())
+            found = pc.index_in(text, value_set=pa.array(list(domain.values), type=pa.large_string()))
+            position = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+            position[missing] = -1
+            return domain.encode(position, missing, column=label)
+        filled = array.fill_null(0).to_numpy(zero_copy_only=False)
+        keys = column.keys(filled, spec)
+        if isinstance(domain, NumberDomain):
+            return domain.encode(keys, missing, column=label)
+        return domain.encode(_positions(domain, keys), missing, column=label)
+
+
+def _positions(domain: CategoryDomain, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    values = np.array(domain.values, dtype=np.int64)
+    if not len(values):
+        return np.full(len(keys), -1, dtype=np.int64)
+    order = np.argsort(values)
+    place = np.minimum(np.searchsorted(values[order], keys), len(values) - 1)
+    return np.where(values[order][place] == keys, order[place], -1)
+
+
+def _is_text(spec: ColumnSpec) -> bool:
+    return spec.physical == "text"
+
+
+def _is_valid(array: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.is_valid(array)
+
+
+def _is_null(array: Any) -> Any:
+    import pyarrow.compute as pc
+
+    return pc.is_null(array)

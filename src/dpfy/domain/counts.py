@@ -1,0 +1,53 @@
+"""Exact counts of one column's values: private, inside the red zone only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueCounts:
+    """How often each value stands in a column, in counting units.
+
+    **Privacy:** exact and private; only a mechanism may read it.
+
+    Args:
+        keys: distinct values: int64 keys ascending, or text as object.
+        counts: int64, each > 0.
+        missing: count of rows without a value.
+    """
+
+    keys: NDArray[np.generic]
+    counts: NDArray[np.int64]
+    missing: int
+
+    def __repr__(self) -> str:
+        return "ValueCounts(private)"
+
+    def without(self, keys: NDArray[np.generic]) -> ValueCounts:
+        """The same without some values."""
+        keep = ~np.isin(self.keys, keys)
+        return ValueCounts(keys=self.keys[keep], counts=self.counts[keep], missing=self.missing)
+
+    def within(self, borders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts in the intervals between borders; what lies beyond falls into the first or last.
+
+        Args:
+            borders: int64 of shape (m + 1,), ascending.
+
+        Returns:
+            int64 of shape (m,).
+        """
+        running = np.concatenate([[0], np.cumsum(self.counts)])
+        place = np.searchsorted(self.keys, borders[1:-1])
+        return np.diff(running[np.concatenate([[0], place, [len(self.keys)]])])
+
+    def within_each(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts in disjoint intervals [low, high)."""
+        running = np.concatenate([[0], np.cumsum(self.counts)])
+        return np.asarray(
+            running[np.searchsorted(self.keys, high)] - running[np.searchsorted(self.keys, low)], dtype=np.int64
+        )

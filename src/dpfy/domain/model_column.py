@@ -1,0 +1,121 @@
+"""What the generator sees of a column: itself, or a time stamp's day and time of day as two columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpfy.domain.keys import LARGEST_KEY, float_roots, float_to_key, key_to_float, tick_roots
+from dpfy.domain.wall_clock import DAY_TICKS, from_wall, to_wall
+from dpfy.schema import ColumnKind, ColumnSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Keys = NDArray[np.int64]
+
+
+class Part(StrEnum):
+    """Which part of a column's value a model column holds."""
+
+    VALUE = "value"
+    DAY = "day"
+    TIME = "time of day"
+
+
+_FIRST_DAY = -719_162  # 0001-01-01
+_LAST_DAY = 2_932_896  # 9999-12-31
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelColumn:
+    """One modelled column.
+
+    Args:
+        source: index of the column in the schema.
+        part: which part of its values.
+    """
+
+    source: int
+    part: Part
+
+    def label(self, spec: ColumnSpec) -> str:
+        """Its name in charges and messages."""
+        return spec.name if self.part is Part.VALUE else f"{spec.name} ({self.part})"
+
+    def keys(self, values: NDArray[np.generic], spec: ColumnSpec) -> Keys:
+        """Keys of physical values (int64 ticks or float64)."""
+        if self.part is Part.VALUE:
+            if values.dtype.kind == "f":
+                return float_to_key(values.astype(np.float64))
+            return np.clip(values.astype(np.int64), -LARGEST_KEY, LARGEST_KEY)
+        per_day = DAY_TICKS[spec.unit]
+        wall = to_wall(values.astype(np.int64), spec)
+        return wall // per_day if self.part is Part.DAY else wall % per_day
+
+    def roots(self, spec: ColumnSpec) -> tuple[Keys, bool]:
+        """Public borders for discovery, and whether they are the column's public range."""
+        if self.part is Part.TIME:
+            per_day = DAY_TICKS[spec.unit]
+            return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
+        if isinstance(spec.range, (list, tuple)):
+            low, high = (self.keys(np.array([spec.tick(bound)]), spec)[0] for bound in spec.range)
+            return np.array([low, high + 1], dtype=np.int64), True
+        if spec.type is ColumnKind.FLOAT:
+            return float_roots(), False
+        borders = tick_roots()
+        if spec.type is ColumnKind.DATE or self.part is Part.DAY:
+            inside = borders[(borders > _FIRST_DAY) & (borders < _LAST_DAY)]
+            borders = np.concatenate([[_FIRST_DAY], inside, [_LAST_DAY + 1]])
+        elif spec.type is ColumnKind.TIME:
+            per_day = DAY_TICKS[spec.unit]
+            return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
+        return _within_type(borders, spec.arrow_type), False
+
+
+def _within_type(borders: Keys, arrow_type: str) -> Keys:
+    """Cuts borders to what the storage type holds, so that no drawn value overflows it."""
+    widths = {"int8": (-(2**7), 2**7), "int16": (-(2**15), 2**15), "int32": (-(2**31), 2**31)}
+    widths |= {"uint8": (0, 2**8), "uint16": (0, 2**16), "uint32": (0, 2**32)}
+    low, high = widths.get(arrow_type, (int(borders[0]), int(borders[-1])))
+    inside = borders[(borders > low) & (borders < high)]
+    return np.concatenate([[low], inside, [high]]).astype(np.int64)
+
+
+def model_columns(columns: Sequence[ColumnSpec], leave_out: frozenset[str] = frozenset()) -> tuple[ModelColumn, ...]:
+    """The model columns of a schema, in order.
+
+    Args:
+        columns: the schema's columns.
+        leave_out: names that are not modelled (user columns).
+    """
+    result: list[ModelColumn] = []
+    for index, spec in enumerate(columns):
+        if spec.name in leave_out or not spec.is_modelled:
+            continue
+        if spec.type is ColumnKind.DATETIME and not spec.is_category:
+            result += [ModelColumn(source=index, part=Part.DAY), ModelColumn(source=index, part=Part.TIME)]
+        else:
+            result.append(ModelColumn(source=index, part=Part.VALUE))
+    return tuple(result)
+
+
+def values_from_keys(parts: Sequence[Keys], spec: ColumnSpec) -> NDArray[np.generic]:
+    """Physical values of a column from the keys of its parts, in order.
+
+    Args:
+        parts: one array for a plain column; day and time for a time stamp.
+        spec: the column.
+
+    Returns:
+        int64 ticks, or float64.
+    """
+    if len(parts) == 2:
+        return from_wall(parts[0] * DAY_TICKS[spec.unit] + parts[1], spec)
+    if spec.type is ColumnKind.FLOAT:
+        return key_to_float(parts[0])
+    return parts[0]

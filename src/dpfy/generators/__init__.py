@@ -1,0 +1,1 @@
+"""Generator families: a protocol, a registry, and one folder for each family."""

@@ -1,0 +1,1 @@
+"""The marginal generator: noisy low-order marginals, one clique tree, maximum-entropy estimation."""

@@ -1,0 +1,173 @@
+"""Maximum-entropy estimation of a clique-tree model from noisy marginals.
+
+Post-processing: sees noisy tables only. The dual of the penalised problem is minimised by L-BFGS, in variables that
+are scaled to equal curvature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from dpfy.generators.tabular.marginal.belief import Beliefs, aligned, calibrate, summed
+from dpfy.generators.tabular.marginal.tree import CliqueTree
+
+Floats = NDArray[np.float64]
+_LARGEST_EXPONENT = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMarginal:
+    """A measured marginal.
+
+    Args:
+        columns: ascending column indices, one or more.
+        counts: float64, one axis a column; noisy, in records.
+        variance: of each cell's noise, a scalar or an array that broadcasts over counts.
+    """
+
+    columns: tuple[int, ...]
+    counts: Floats
+    variance: float | Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeModel:
+    """p(x) proportional to the product of the base 1-way tables and the exponentials of theta.
+
+    Args:
+        tree: the cliques.
+        base: a 1-way probability table for each column.
+        columns: columns of each theta table.
+        theta: float64 tables.
+    """
+
+    tree: CliqueTree
+    base: tuple[Floats, ...]
+    columns: tuple[tuple[int, ...], ...]
+    theta: tuple[Floats, ...]
+
+    def potentials(self) -> list[Floats]:
+        """One non-negative table a clique."""
+        sizes = [len(b) for b in self.base]
+        tables = [np.zeros([sizes[c] for c in clique]) for clique in self.tree.cliques]
+        for columns, theta in zip(self.columns, self.theta, strict=True):
+            home = self.tree.home(columns)
+            tables[home] += aligned(theta, columns, self.tree.cliques[home])
+        for table in tables:
+            if table.size > 1:
+                table -= table.max()
+            np.exp(table, out=table)
+        for column, base in enumerate(self.base):
+            home = self.tree.home((column,))
+            tables[home] *= aligned(base, (column,), self.tree.cliques[home])
+        return tables
+
+    def beliefs(self) -> Beliefs:
+        """Clique marginals."""
+        return calibrate(self.tree, self.potentials())
+
+
+def estimate(
+    tree: CliqueTree,
+    base: Sequence[Floats],
+    marginals: Sequence[NoisyMarginal],
+    *,
+    total: float,
+    penalty: float,
+    iterations: int = 200,
+    progress: Callable[[float], None] | None = None,
+) -> TreeModel:
+    """Fits the model whose marginals come nearest to the noisy ones.
+
+    Minimises total * log Z(theta) - <theta, counts> + penalty/2 * sum variance * theta^2.
+
+    Args:
+        tree: every marginal's columns lie within one clique.
+        base: 1-way probabilities, positive where mass may fall.
+        marginals: measured tables, two or more columns each (1-ways stand in base).
+        total: number of records, noisy, > 0.
+        penalty: > 0; small follows the counts, large stays near the base.
+        iterations: most L-BFGS iterations; public.
+        progress: called with the share done.
+
+    Returns:
+        The fitted model.
+    """
+    columns = tuple(m.columns for m in marginals)
+    homes = [tree.home(c) for c in columns]
+    shapes = [m.counts.shape for m in marginals]
+    offsets = np.cumsum([0, *(m.counts.size for m in marginals)])
+    target = np.concatenate([m.counts.ravel() for m in marginals]) if marginals else np.zeros(0)
+    variance = (
+        np.concatenate([np.broadcast_to(m.variance, m.counts.shape).ravel() for m in marginals])
+        if marginals
+        else np.zeros(0)
+    )
+    ridge = penalty * variance
+    expected = np.concatenate(
+        [total * _product(base, m.columns).ravel() for m in marginals] if marginals else [np.zeros(0)]
+    )
+    scale = 1.0 / np.sqrt(np.maximum(target, expected).clip(1.0) + ridge)
+    sizes = [len(b) for b in base]
+    log_base = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
+    for column, table in enumerate(base):
+        home = tree.home((column,))
+        with np.errstate(divide="ignore"):
+            log_base[home] += aligned(np.log(table), (column,), tree.cliques[home])
+    calls = 0
+
+    def split(flat: Floats) -> list[Floats]:
+        return [
+            flat[a:b].reshape(shape) for a, b, shape in zip(offsets[:-1], offsets[1:], shapes, strict=True)
+        ]
+
+    def objective(scaled: Floats) -> tuple[float, Floats]:
+        nonlocal calls
+        calls += 1
+        if progress is not None:
+            progress(min(1.0, calls / (1.1 * iterations)))
+        theta = scaled * scale
+        tables = [t.copy() for t in log_base]
+        for home, cols, part in zip(homes, columns, split(theta), strict=True):
+            tables[home] += aligned(part, cols, tree.cliques[home])
+        shift = 0.0
+        for table in tables:
+            top = float(table.max())
+            shift += top
+            table -= top
+            np.exp(table, out=table)
+        beliefs = calibrate(tree, tables)
+        model = np.concatenate(
+            [
+                summed(beliefs.tables[home], tree.cliques[home], cols).ravel()
+                for home, cols in zip(homes, columns, strict=True)
+            ]
+        )
+        value = total * (beliefs.log_partition + shift) - float(theta @ target) + 0.5 * float(ridge @ theta**2)
+        gradient = total * model - target + ridge * theta
+        return value / total, gradient * scale / total
+
+    if not marginals:
+        return TreeModel(tree=tree, base=tuple(base), columns=(), theta=())
+    solved = minimize(
+        objective,
+        np.zeros(offsets[-1]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=None,
+        options={"maxiter": iterations, "maxfun": int(1.25 * iterations), "maxcor": 12, "ftol": 1e-12, "gtol": 1e-9},
+    )
+    theta = np.clip(solved.x * scale, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
+    return TreeModel(tree=tree, base=tuple(base), columns=columns, theta=tuple(split(theta)))
+
+
+def _product(base: Sequence[Floats], columns: Sequence[int]) -> Floats:
+    table = base[columns[0]]
+    for column in columns[1:]:
+        table = np.multiply.outer(table, base[column])
+    return table

@@ -1,0 +1,209 @@
+"""Fitting the marginal generator: 1-ways, selection, pairs, estimation. PROOF.md stands beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpfy.domain.counted import EncodedTable
+from dpfy.domain.discovery import Discovered
+from dpfy.errors import SpecError
+from dpfy.generators.tabular.marginal.estimate import NoisyMarginal, TreeModel, estimate
+from dpfy.generators.tabular.marginal.params import MarginalParams, Progress
+from dpfy.generators.tabular.marginal.select import PairErrors, all_pairs, choose_pairs
+from dpfy.generators.tabular.marginal.tree import clique_tree
+from dpfy.mechanisms.histogram import GaussianHistogram
+
+if TYPE_CHECKING:
+    from dpfy.accounting.meter import Meter
+    from dpfy.noise.source import NoiseSource
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuringBudget:
+    """What fit may spend.
+
+    Args:
+        mu_squared: Gaussian budget, > 0; spent to the end.
+        records: noisy number of records in counting (rows, or users in per-user counting), in records.
+    """
+
+    mu_squared: float
+    records: float
+
+
+def fit_marginals(
+    table: EncodedTable,
+    found: Sequence[Discovered],
+    budget: MeasuringBudget,
+    params: MarginalParams,
+    *,
+    meter: Meter,
+    noise: NoiseSource,
+    progress: Progress,
+) -> TreeModel:
+    """Measures marginals and fits the clique-tree model.
+
+    **Privacy:** unit and adjacency are those of the table's bounding. Charges Gaussian events that compose to
+    budget.mu_squared: 1-ways, one vector of pair errors, chosen pairs. All else is post-processing.
+
+    Args:
+        table: private codes.
+        found: domains with the counts that discovery has paid for.
+        budget: what may be spent.
+        params: public parameters.
+        meter: charged before each draw.
+        noise: the source.
+        progress: shows stages.
+
+    Returns:
+        The fitted model.
+
+    **Source:** selection after one-shot noisy errors, estimation by private-pgm's maximum entropy (McKenna et al.
+    2019) in its dual; PROOF.md.
+    """
+    columns = len(table.sizes)
+    for i, j in params.forced:
+        if table.sizes[i] * table.sizes[j] > params.clique_limit:
+            raise SpecError("two columns of a `follows` rule have too many values to be modelled together.")
+    alone = columns < 2
+    one_way_budget = budget.mu_squared * (1.0 if alone else params.one_way_share)
+    one_ways = measure_one_ways(
+        table, found, one_way_budget, budget.records, meter=meter, noise=noise, progress=progress
+    )
+    if alone:
+        tree = clique_tree([], table.sizes)
+        assert tree is not None
+        return TreeModel(tree=tree, base=tuple(one_ways), columns=(), theta=())
+    pairs = all_pairs(columns)
+    select_budget = budget.mu_squared * params.select_share
+    errors = PairErrors(mu_squared=select_budget).run(
+        table,
+        pairs,
+        one_ways,
+        budget.records,
+        meter=meter,
+        noise=noise,
+        progress=lambda share: progress("compare pairs", share),
+    )
+    measuring = budget.mu_squared - one_way_budget - select_budget
+    sigma_of_one = table.scale.user_total / (table.scale.one * measuring**0.5)
+    chosen = choose_pairs(pairs, errors, table.sizes, params, sigma_of_one=sigma_of_one)
+    marginals = measure_pairs(table, chosen, measuring, params, meter=meter, noise=noise, progress=progress)
+    tree = clique_tree(chosen, table.sizes, drawn_first=params.drawn_first)
+    assert tree is not None
+    return estimate(
+        tree,
+        one_ways,
+        marginals,
+        total=max(budget.records, 1.0),
+        penalty=params.penalty,
+        iterations=params.iterations,
+        progress=lambda share: progress("estimate", share),
+    )
+
+
+def measure_one_ways(
+    table: EncodedTable,
+    found: Sequence[Discovered],
+    mu_squared: float,
+    records: float,
+    *,
+    meter: Meter,
+    noise: NoiseSource,
+    progress: Progress,
+) -> list[Floats]:
+    """Noisy 1-way probabilities, pooled with what discovery already measured.
+
+    **Privacy:** one Gaussian histogram a column, equal parts of mu_squared.
+
+    Returns:
+        For each column float64 probabilities, > 0.
+    """
+    from dpfy.accounting.meter import ChargeKind
+
+    result = []
+    one = table.scale.one
+    for column, prior in enumerate(found):
+        progress("measure columns", column / len(found))
+        mechanism = GaussianHistogram.of_budget(mu_squared / len(found), table.scale.user_total)
+        noisy = mechanism.run(
+            table.counts((column,)),
+            meter=meter,
+            noise=noise,
+            label=f"values of model column {column + 1}",
+            kind=ChargeKind.MEASURE,
+        )
+        variance = (mechanism.sigma / one) ** 2
+        with np.errstate(divide="ignore"):
+            precision = 1.0 / prior.variance
+        pooled_variance = 1.0 / (precision + 1.0 / variance)
+        counts = pooled_variance * (prior.counts * precision + noisy / one / variance)
+        result.append(to_probabilities(counts, np.sqrt(pooled_variance), records))
+    return result
+
+
+def to_probabilities(counts: Floats, deviation: Floats, records: float) -> Floats:
+    """Projects noisy counts onto probabilities: none negative, sum 1; cells near zero keep a trace.
+
+    Args:
+        counts: float64, noisy, in records.
+        deviation: float64, of each count.
+        records: noisy total.
+
+    Returns:
+        float64 probabilities, > 0.
+    """
+    total = max(records, 1.0)
+    ordered = np.sort(counts)[::-1]
+    running = np.cumsum(ordered) - total
+    above = np.flatnonzero(ordered * np.arange(1, len(ordered) + 1) > running)
+    shift = running[above[-1]] / (above[-1] + 1)
+    projected = np.maximum(counts - shift, 0.0)
+    trace = np.minimum(0.05 * deviation, 0.01 * total / len(counts))
+    raised = np.maximum(projected, trace)
+    return np.asarray(raised / raised.sum(), dtype=np.float64)
+
+
+def measure_pairs(
+    table: EncodedTable,
+    chosen: Sequence[tuple[int, int]],
+    mu_squared: float,
+    params: MarginalParams,
+    *,
+    meter: Meter,
+    noise: NoiseSource,
+    progress: Progress,
+) -> list[NoisyMarginal]:
+    """Measures the chosen pairs; larger tables get more of the budget.
+
+    **Privacy:** one Gaussian histogram a pair; the parts of mu_squared sum to it.
+    """
+    from dpfy.accounting.meter import ChargeKind
+
+    cells = np.array([table.sizes[i] * table.sizes[j] for i, j in chosen], dtype=np.float64)
+    weight = np.array([params.target_weight if params.target in pair else 1.0 for pair in chosen])
+    share = cells ** (2 / 3) * weight
+    share /= share.sum() if len(share) else 1.0
+    marginals = []
+    one = table.scale.one
+    for index, (pair, part) in enumerate(zip(chosen, share, strict=True)):
+        progress("measure pairs", index / len(chosen))
+        mechanism = GaussianHistogram.of_budget(mu_squared * float(part), table.scale.user_total)
+        noisy = mechanism.run(
+            table.counts(pair),
+            meter=meter,
+            noise=noise,
+            label=f"model columns {pair[0] + 1} and {pair[1] + 1} together",
+            kind=ChargeKind.MEASURE,
+        )
+        marginals.append(
+            NoisyMarginal(columns=pair, counts=noisy / one, variance=(mechanism.sigma / one) ** 2)
+        )
+    return marginals

@@ -1,0 +1,1 @@
+"""Mechanisms: each stands next to the event that accounts for it."""

@@ -1,0 +1,1 @@
+"""Cryptographic randomness and the noise drawn from it."""
