@@ -1,0 +1,1 @@
+"""Who has spent what on whom: accounts, caps, reservations and a journal that can be replayed."""
