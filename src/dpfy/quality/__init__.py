@@ -1,6 +1,7 @@
 """Compares a real table with a synthetic one, inside the red zone.
 
-**Privacy:** nothing here is noised or charged. Every figure is computed from raw data and is for the data owner only.
+**Privacy:** nothing here is noised or charged. Every figure is computed from raw data and is for the
+data owner only.
 """
 
 from __future__ import annotations

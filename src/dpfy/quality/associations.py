@@ -60,14 +60,18 @@ def pearson(columns: Sequence[FloatArray]) -> FloatArray:
         product = np.sqrt(np.maximum(spread_of, 0) * np.maximum(spread_of.T, 0))
         r = (X @ X.T - sums * sums.T / count) / product
     r[(product <= 1e-12) | (count < 2)] = np.nan
-    return np.clip(r, -1.0, 1.0)
+    return np.asarray(np.clip(r, -1.0, 1.0), dtype=np.float64)
 
 
-def association_matrix(table: EncodedTable, values: Sequence[ColumnValues], chosen: Sequence[int]) -> FloatArray:
+def association_matrix(
+    table: EncodedTable, values: Sequence[ColumnValues], chosen: Sequence[int]
+) -> FloatArray:
     """The matrix of associations among the chosen columns; 1 on the diagonal of columns that vary."""
     size = len(chosen)
     matrix = np.full((size, size), np.nan)
-    numeric = [p for p, c in enumerate(chosen) if values[c].kind == "number" and values[c].numbers is not None]
+    numeric = [
+        p for p, c in enumerate(chosen) if values[c].kind == "number" and values[c].numbers is not None
+    ]
     r = pearson([np.asarray(values[chosen[p]].numbers) for p in numeric])
     place = {p: k for k, p in enumerate(numeric)}
     for a in range(size):

@@ -18,8 +18,10 @@ HEAVY_SHARE = 0.3
 MOST_POINTS = 12
 BIN_RULE = (
     f"Numbers and dates lie in {QUANTILE_BINS} quantile bins of the real table; a value that holds at least "
-    f"{HEAVY_SHARE:.0%} of the rows has a bin of its own, and so has 'missing'. Numbers with at most {MOST_POINTS} "
-    "distinct values and categories are compared value by value; values that the real table lacks share one bin."
+    f"{HEAVY_SHARE:.0%} of the rows has a bin of its own, and so has 'missing'. Numbers with at most "
+    f"{MOST_POINTS} "
+    "distinct values and categories are compared value by value; values that the real table lacks share "
+    "one bin."
 )
 
 
@@ -45,10 +47,7 @@ class ColumnBins:
 
     def encode(self, column: ColumnValues) -> CodeArray:
         """Codes in [0, size), shape (rows,)."""
-        if self.words is not None:
-            code = self._word_codes(column)
-        else:
-            code = self._number_codes(column)
+        code = self._word_codes(column) if self.words is not None else self._number_codes(column)
         return code.astype(np.int16 if self.size < 2**15 else np.int32)
 
     def _word_codes(self, column: ColumnValues) -> npt.NDArray[np.int64]:

@@ -58,7 +58,8 @@ def compare(
 ) -> QualityFigures:
     """Computes every figure of the report.
 
-    **Privacy:** none. The figures come from raw data, are charged to nobody and must stay with the data owner.
+    **Privacy:** none. The figures come from raw data, are charged to nobody and must stay with the data
+    owner.
 
     Args:
         real: the private pyarrow table; at least one row.
@@ -74,7 +75,8 @@ def compare(
         The figures. Tables over 200,000 rows (fewer if very wide) are sampled with a fixed seed.
 
     Raises:
-        SpecError: for columns that a table lacks, a target that is not compared, or a real table without rows.
+        SpecError: for columns that a table lacks, a target that is not compared, or a real table without
+            rows.
     """
     tell = progress or (lambda step, share: None)
     shown = _chosen(columns, leave_out, user)
@@ -84,7 +86,8 @@ def compare(
     notes: list[str] = []
     if user is not None and len(tables) > 2 and _overlap(real, holdout, user):
         notes.append(
-            f"The holdout shares users (column {user!r}) with the real table, so that it is no holdout: it is not used."
+            f"The holdout shares users (column {user!r}) with the real table, so that it is no holdout: "
+            f"it is not used."
         )
         tables = tables[:2]
     sizes = [table.num_rows for table in tables]
@@ -112,9 +115,13 @@ def _figures(
     tell("distances", 0.1)
     floor = floor_of(real, synthetic.rows, holdout, people)
     apart = distances(
-        real, synthetic, holdout, columns=shown, floor=floor,
+        real,
+        synthetic,
+        holdout,
+        columns=shown,
+        floor=floor,
         progress=lambda share: tell("distances", 0.1 + 0.3 * share),
-    )  # fmt: skip
+    )
     tell("associations", 0.4)
     linked = _associations(read, apart, [c.name for c in shown])
     pictures = tuple(
@@ -126,9 +133,7 @@ def _figures(
         *_fewer_cells(read.columns, people), progress=lambda share: tell("copies", 0.55 + 0.1 * share)
     )
     tell("utility", 0.65)
-    useful = utility(
-        read.columns, people, target, progress=lambda share: tell("utility", 0.65 + 0.3 * share)
-    )
+    useful = utility(read.columns, people, target, progress=lambda share: tell("utility", 0.65 + 0.3 * share))
     tell("users", 0.95)
     by_user = _users(read)
     tell("done", 1.0)
@@ -137,13 +142,23 @@ def _figures(
         real=TableSize(rows=sizes[0], used=used[0]),
         synthetic=TableSize(rows=sizes[1], used=used[1]),
         holdout=TableSize(rows=sizes[2], used=used[2]) if len(used) > 2 else None,
-        columns=tuple(shown), target=target, user=user, left_out=left_out, distances=apart,
-        distributions=pictures, associations=linked, utility=useful, users=by_user, copies=copies,
+        columns=tuple(shown),
+        target=target,
+        user=user,
+        left_out=left_out,
+        distances=apart,
+        distributions=pictures,
+        associations=linked,
+        utility=useful,
+        users=by_user,
+        copies=copies,
         notes=tuple(read.notes),
-    )  # fmt: skip
+    )
 
 
-def _chosen(columns: Sequence[ReportColumn], leave_out: Sequence[str], user: str | None) -> list[ReportColumn]:
+def _chosen(
+    columns: Sequence[ReportColumn], leave_out: Sequence[str], user: str | None
+) -> list[ReportColumn]:
     out = {*leave_out, user}
     shown = [column for column in columns if column.name not in out]
     names = [column.name for column in shown]
@@ -157,12 +172,16 @@ def _chosen(columns: Sequence[ReportColumn], leave_out: Sequence[str], user: str
     return shown
 
 
-def _check(tables: Sequence[Any], shown: Sequence[ReportColumn], target: str | None, user: str | None) -> None:
+def _check(
+    tables: Sequence[Any], shown: Sequence[ReportColumn], target: str | None, user: str | None
+) -> None:
     wanted = [column.name for column in shown] + ([user] if user is not None else [])
     for table, name in zip(tables, ("real", "synthetic", "holdout"), strict=False):
         lacking = [column for column in wanted if table.column_names.count(column) != 1]
         if lacking:
-            listed = ", ".join(map(repr, lacking[:8])) + (f" and {len(lacking) - 8} more" * (len(lacking) > 8))
+            listed = ", ".join(map(repr, lacking[:8])) + (
+                f" and {len(lacking) - 8} more" * (len(lacking) > 8)
+            )
             raise SpecError(
                 f"The {name} table must have each compared column once; it lacks or repeats {listed}.",
                 hint="Compare tables with the same columns, or leave these out.",
@@ -205,7 +224,9 @@ def _unit_of(users: IndexArray) -> IndexArray:
     return out
 
 
-def _read(tables: Sequence[Any], shown: Sequence[ReportColumn], user: str | None, notes: list[str]) -> _Tables:
+def _read(
+    tables: Sequence[Any], shown: Sequence[ReportColumn], user: str | None, notes: list[str]
+) -> _Tables:
     columns: list[list[ColumnValues]] = []
     for column in shown:
         values, note = read_column(column.name, column.kind, tables)

@@ -81,7 +81,9 @@ def _owners(keys: Sequence[RowKeys], people: IndexArray) -> list[list[IndexArray
     return out
 
 
-def copy_rate(keys: Sequence[RowKeys], people: IndexArray, *, least_excess: float, least_ratio: float) -> CopyRate:
+def copy_rate(
+    keys: Sequence[RowKeys], people: IndexArray, *, least_excess: float, least_ratio: float
+) -> CopyRate:
     """Rates of meeting real rows, and whether they are above those of independent rows.
 
     Args:
@@ -115,7 +117,9 @@ def copy_rate(keys: Sequence[RowKeys], people: IndexArray, *, least_excess: floa
 def unknown_rate(reason: str) -> CopyRate:
     """No rates, and why."""
     nothing = absent(reason)
-    return CopyRate(share=nothing, expected=nothing, single_share=nothing, expected_single=nothing, flagged=False)
+    return CopyRate(
+        share=nothing, expected=nothing, single_share=nothing, expected_single=nothing, flagged=False
+    )
 
 
 def grid_edges(numbers: FloatArray, bins: int, *, shifted: bool) -> FloatArray:
@@ -165,13 +169,15 @@ def _near(columns: Sequence[Sequence[ColumnValues]], people: IndexArray) -> tupl
     if all(tables[0].numbers is None for tables in columns):
         return unknown_rate("There are no numbers or dates that could be shifted a little."), ""
     rate, bins = unknown_rate(_NO_ROWS), GRIDS[0]
-    for bins, grids in _near_grids(columns):
+    for chosen, grids in _near_grids(columns):
+        bins = chosen
         # The grid is chosen by what independent rows do, so that it does not depend on the synthetic table.
         rate = copy_rate(grids, people, least_excess=0.02, least_ratio=1.0)
         if (rate.expected_single.value or 0.0) <= _CALM_EXPECTATION and (rate.expected.value or 0.0) <= 0.5:
             break
     rule = (
-        f"Numbers and dates are rounded to {bins} bins of equally many real rows (in two grids, half a bin apart) and "
+        f"Numbers and dates are rounded to {bins} bins of equally many real rows (in two grids, half a "
+        f"bin apart) and "
         "categories must agree: the coarsest of "
         f"{', '.join(map(str, GRIDS))} bins in which independent rows seldom meet a lone real row."
     )
@@ -198,29 +204,38 @@ def check_copies(
     whose = "row" if people is None else "user"
     exact = copy_rate(
         [_as_row_keys(row_keys([exact_keys(tables) for tables in columns]))],
-        owner, least_excess=0.005, least_ratio=0.25,
-    )  # fmt: skip
+        owner,
+        least_excess=0.005,
+        least_ratio=0.25,
+    )
     progress(0.4)
     near, near_rule = _near(columns, owner)
     progress(1.0)
     verdict, explanation = _verdict(exact, near, whose)
     holdout = len(columns[0]) > 2
     return CopyFigures(
-        label=LABEL, verdict=verdict, explanation=explanation, exact=exact, near=near, near_rule=near_rule,
+        label=LABEL,
+        verdict=verdict,
+        explanation=explanation,
+        exact=exact,
+        near=near,
+        near_rule=near_rule,
         baseline_rule="Independent rows are those of the holdout."
         if holdout
-        else f"Independent rows are the real rows themselves, each held against those of every other {whose}.",
-    )  # fmt: skip
+        else f"Independent rows are the real rows themselves, held against those of every other {whose}.",
+    )
 
 
 def _verdict(exact: CopyRate, near: CopyRate, whose: str) -> tuple[Verdict, str]:
     if exact.share.value is None:
         return "undecided", exact.share.reason
+    lone = "occurs once" if whose == "row" else "only one user has"
     for rate, word in ((exact, "equal"), (near, "nearly equal")):
         if rate.flagged:
             return "flagged", (
-                f"{rate.single_share.value:.1%} of the synthetic rows are {word} to a real row that only one {whose} "
-                f"has; among independent rows {rate.expected_single.value:.1%} are. Rows look copied: find out why "
+                f"{rate.single_share.value:.1%} of the synthetic rows are {word} to a real row that {lone}; "
+                f"among independent rows {rate.expected_single.value:.1%} are. Rows look copied: find out "
+                f"why "
                 "before anything is handed on."
             )
     usual = (

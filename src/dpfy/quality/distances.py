@@ -79,7 +79,8 @@ class Floor:
 
     Args:
         halves: two tables of disjoint people.
-        quarters: two smaller ones, to see how the distance shrinks with size; None when `halves` needs no scaling.
+        quarters: two smaller ones, to see how the distance shrinks with size; None when `halves` needs
+            no scaling.
         growth: size of the comparison at hand over the size of `halves` (harmonic means of rows).
         rule: what was done, for the reader.
     """
@@ -91,7 +92,10 @@ class Floor:
 
 
 def floor_of(
-    real: EncodedTable, synthetic_rows: int, holdout: EncodedTable | None, groups: npt.NDArray[np.int64] | None
+    real: EncodedTable,
+    synthetic_rows: int,
+    holdout: EncodedTable | None,
+    groups: npt.NDArray[np.int64] | None,
 ) -> Floor:
     """Lays out what sampling noise is measured on.
 
@@ -103,26 +107,34 @@ def floor_of(
     """
     if holdout is not None and holdout.rows:
         return Floor(
-            halves=(real, holdout), quarters=None, growth=1.0,
-            rule=f"The distance between the real table and the holdout ({holdout.rows:,} rows), as it is: not scaled "
+            halves=(real, holdout),
+            quarters=None,
+            growth=1.0,
+            rule=f"The distance between the real table and the holdout ({holdout.rows:,} rows), as it is: "
+            f"not scaled "
             "to the size of the synthetic table. Hold it against 'synthetic against holdout'.",
-        )  # fmt: skip
+        )
     units = np.arange(real.rows) if groups is None else groups
     distinct = np.unique(units)
     if len(distinct) < _LEAST_ROWS_FOR_FLOOR:
-        return Floor(halves=None, quarters=None, growth=1.0, rule="Too few rows or users to split the real table.")
+        return Floor(
+            halves=None, quarters=None, growth=1.0, rule="Too few rows or users to split the real table."
+        )
     part = np.random.default_rng(0).permutation(len(distinct)) % 4
     quarter = part[np.searchsorted(distinct, units)]
     take = [real.take(np.flatnonzero(np.isin(quarter, wanted))) for wanted in ((0, 1), (2, 3), (0,), (2,))]
     size = _harmonic(real.rows, synthetic_rows or real.rows)
     whose = "rows" if groups is None else "users"
     return Floor(
-        halves=(take[0], take[1]), quarters=(take[2], take[3]),
+        halves=(take[0], take[1]),
+        quarters=(take[2], take[3]),
         growth=size / _harmonic(take[0].rows, take[1].rows),
-        rule=f"The real table is split into two random halves by {whose} (fixed seed), and their distance is carried "
-        "over to the sizes compared here by the rate at which it falls from quarters to halves. An independent "
+        rule=f"The real table is split into two random halves by {whose} (fixed seed), and their distance "
+        f"is carried "
+        "over to the sizes compared here by the rate at which it falls from quarters to halves. An "
+        "independent "
         "sample of the same people and size would show about this.",
-    )  # fmt: skip
+    )
 
 
 def _harmonic(first: int, second: int) -> float:
@@ -173,7 +185,9 @@ def distances(
         3: choose_sets(len(columns), 3, MOST_TRIPLES, 0),
     }
     total, done = sum(map(len, sets.values())), 0
-    ways, own, floors = [], {}, {}
+    ways: list[WayDistance] = []
+    own: dict[int, list[float]] = {}
+    floors: dict[int, list[float]] = {}
     for size, chosen in sets.items():
         if not chosen:
             continue
@@ -189,11 +203,14 @@ def distances(
         floors[size] = _floors(floor, chosen)
         ways.append(
             WayDistance(
-                ways=size, mean=_mean(own[size], _NO_ROWS), floor=_mean(floors[size], floor.rule),
+                ways=size,
+                mean=_mean(own[size], _NO_ROWS),
+                floor=_mean(floors[size], floor.rule),
                 against_holdout=_mean(against, _NO_ROWS) if against else absent("No holdout was given."),
-                compared=len(chosen), possible=math.comb(len(columns), size),
+                compared=len(chosen),
+                possible=math.comb(len(columns), size),
             )
-        )  # fmt: skip
+        )
     return DistanceFigures(
         ways=tuple(ways),
         columns=tuple(
@@ -202,14 +219,16 @@ def distances(
         ),
         pairs=tuple(
             PairDistance(
-                first=columns[pair[0]].name, second=columns[pair[1]].name,
-                distance=_one(d, _NO_ROWS), floor=_one(f, floor.rule),
+                first=columns[pair[0]].name,
+                second=columns[pair[1]].name,
+                distance=_one(d, _NO_ROWS),
+                floor=_one(f, floor.rule),
             )
             for pair, d, f in zip(sets[2], own.get(2, []), floors.get(2, []), strict=True)
         ),
         bin_rule=BIN_RULE,
         floor_rule=floor.rule,
-    )  # fmt: skip
+    )
 
 
 def _one(value: float, reason: str) -> Measure:

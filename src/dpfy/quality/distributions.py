@@ -106,7 +106,7 @@ def _histogram(bins: ColumnBins, columns: Sequence[ColumnValues]) -> Distributio
         label = number_word(float(value)) or ""
         if kind == "date":
             label = date_word(float(value))
-        shares = [_share(column.numbers == value) for column in columns]  # type: ignore[arg-type]
+        shares = [_share(column.numbers == value) for column in columns]
         bars.append(Bar(label=label, real=shares[0], synthetic=shares[1]))
     shown = _with_missing(tuple(bars), columns)
     if not len(rest[0]):
@@ -118,6 +118,11 @@ def _histogram(bins: ColumnBins, columns: Sequence[ColumnValues]) -> Distributio
         heights.append(np.histogram(inside, edges)[0] / max(1, len(column)))
     clipped = clipped or bool(len(rest[1]) and (rest[1].min() < edges[0] or rest[1].max() > edges[-1]))
     return Distribution(
-        name=columns[0].name, kind=kind, bars=shown, edges=tuple(map(float, edges)),
-        real=tuple(map(float, heights[0])), synthetic=tuple(map(float, heights[1])), clipped=clipped,
-    )  # fmt: skip
+        name=columns[0].name,
+        kind=kind,
+        bars=shown,
+        edges=tuple(map(float, edges)),
+        real=tuple(map(float, heights[0])),
+        synthetic=tuple(map(float, heights[1])),
+        clipped=clipped,
+    )

@@ -116,7 +116,8 @@ class Distribution:
 
     Args:
         bars: single values (categories, heavy values, missing), as shares of all rows.
-        edges: edges of the histogram's bins, ascending; seconds since 1970-01-01 for dates. Empty without histogram.
+        edges: edges of the histogram's bins, ascending; seconds since 1970-01-01 for dates. Empty
+            without histogram.
         real: shares of all rows per bin, one fewer than edges.
         synthetic: the same for the synthetic table.
         clipped: True when the end bins also hold the values beyond them.
@@ -133,7 +134,7 @@ class Distribution:
 
 @dataclass(frozen=True, kw_only=True)
 class AssociationFigures:
-    """Pairwise association: Pearson's r between numbers, Cramer's V (bias-corrected, after binning) otherwise.
+    """Pairwise association: Pearson's r between numbers, Cramer's V (bias-corrected, binned) otherwise.
 
     Args:
         columns: names of rows and columns of the matrices.

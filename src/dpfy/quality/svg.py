@@ -12,8 +12,8 @@ from dpfy.quality.distributions import date_word
 from dpfy.quality.figures import Bar, Distribution
 
 WIDTH = 320
-_LABEL = 104
-_VALUES = 78
+_LABEL = 114
+_VALUES = 76
 _ROW = 21
 _PLOT = 118
 _DAY = 86400.0
@@ -59,7 +59,9 @@ def _text(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "
 
 
 def _rect(x: float, y: float, width: float, height: float, kind: str) -> str:
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}" class="{kind}"/>'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}" class="{kind}"/>'
+    )
 
 
 def _bar_rows(bars: Sequence[Bar], top: float) -> str:
@@ -76,7 +78,9 @@ def _bar_rows(bars: Sequence[Bar], top: float) -> str:
             + _text(_LABEL - 6, y + 13.5, shortened(bar.label, 17), anchor="end", kind=quiet)
             + _rect(_LABEL, y + 2, room * (bar.real or 0.0) / most, 15, "real")
             + _rect(_LABEL, y + 6, room * (bar.synthetic or 0.0) / most, 7, "made")
-            + _text(WIDTH, y + 13.5, f"{percent(bar.real)} · {percent(bar.synthetic)}", anchor="end", kind="value")
+            + _text(
+                WIDTH, y + 13.5, f"{percent(bar.real)} · {percent(bar.synthetic)}", anchor="end", kind="value"
+            )
             + "</g>"
         )
     return "".join(parts)
@@ -149,7 +153,9 @@ def date_ticks(low: float, high: float, wanted: int = 4) -> list[tuple[float, st
     span = high - low
     begin, end = np.datetime64(int(low), "s"), np.datetime64(int(high), "s")
     if span > 2.5 * _YEAR:
-        step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if span / (s * _YEAR) <= wanted + 1)
+        step = next(
+            s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if span / (s * _YEAR) <= wanted + 1
+        )
         years = np.arange(begin.astype("datetime64[Y]"), end.astype("datetime64[Y]") + 1)
         return _starts([y for y in years if (y.astype(int) + 1970) % step == 0], low, high, 4)
     if span > 75 * _DAY:
@@ -163,7 +169,9 @@ def date_ticks(low: float, high: float, wanted: int = 4) -> list[tuple[float, st
     return [(low, date_word(float(int(low)))), (high, date_word(float(int(high))))]
 
 
-def _starts(moments: Sequence[np.datetime64], low: float, high: float, letters: int) -> list[tuple[float, str]]:
+def _starts(
+    moments: Sequence[np.datetime64], low: float, high: float, letters: int
+) -> list[tuple[float, str]]:
     ticks = [(float(m.astype("datetime64[s]").astype(np.int64)), str(m)[:letters]) for m in moments]
     return [(place, label) for place, label in ticks if low <= place <= high]
 
@@ -187,8 +195,12 @@ def upright_bars(bars: Sequence[Bar], description: str, unit: str) -> str:
         parts.append(_text(middle, base + 15, bar.label, anchor="middle", kind="value"))
     parts.append(f'<path d="M{left} {base}H{right}" class="axis"/>')
     parts.append(_text(right, base + 32, unit, anchor="end", kind="quiet"))
-    said = description + " " + "; ".join(
-        f"{bar.label}: real {percent(bar.real)}, synthetic {percent(bar.synthetic)}" for bar in bars
+    said = (
+        description
+        + " "
+        + "; ".join(
+            f"{bar.label}: real {percent(bar.real)}, synthetic {percent(bar.synthetic)}" for bar in bars
+        )
     )
     return frame(base + 36, said, "".join(parts), width=640)
 
@@ -215,10 +227,10 @@ def heat_map(
     colour: Callable[[float], str],
     description: str,
 ) -> str:
-    """A square matrix as coloured cells; a dot where it is not defined. Labels while there is room for them."""
+    """A square matrix as coloured cells; grey where it is not defined. Labels while there is room."""
     n = len(names)
     labelled = n <= 30
-    margin = 84.0 if labelled else 4.0
+    margin = 92.0 if labelled else 4.0
     cell = (WIDTH - margin - 2) / max(1, n)
     font = min(11.0, max(5.5, cell * 0.85))
     parts = [_rect(margin, 0, cell * n, cell * n, "sheet")]
@@ -232,17 +244,21 @@ def heat_map(
                 title = f"<title>{escape(names[r])} × {escape(names[c])}: {shown}</title>"
             place = f'x="{margin + c * cell:.1f}" y="{r * cell:.1f}" width="{cell:.2f}" height="{cell:.2f}"'
             fill = "#d9dbe0" if value is None else colour(value)
-            parts.append(f'<rect {place} fill="{fill}">{title}</rect>' if title else f'<rect {place} fill="{fill}"/>')
+            parts.append(
+                f'<rect {place} fill="{fill}">{title}</rect>' if title else f'<rect {place} fill="{fill}"/>'
+            )
     if labelled:
-        for place, name in enumerate(names):
-            middle = (place + 0.5) * cell
-            short = escape(shortened(name, int(margin / (font * 0.52))))
+        for order, name in enumerate(names):
+            middle = (order + 0.5) * cell
+            short = escape(shortened(name, int((margin - 6) / (font * 0.62))))
             size = f'style="font-size:{font:.1f}px"'
             parts.append(
-                f'<text x="{margin - 4:.1f}" y="{middle + font * 0.35:.1f}" text-anchor="end" {size}>{short}</text>'
+                f'<text x="{margin - 4:.1f}" y="{middle + font * 0.35:.1f}" text-anchor="end" '
+                f"{size}>{short}</text>"
             )
             x, y = margin + middle + font * 0.35, cell * n + 5
             parts.append(
-                f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end" {size}>{short}</text>'
+                f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end" '
+                f"{size}>{short}</text>"
             )
     return frame(cell * n + (margin if labelled else 4), description, "".join(parts))

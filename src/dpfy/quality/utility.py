@@ -1,4 +1,4 @@
-"""Utility: a model trained on synthetic rows and tested on real ones, beside the same model trained on real rows."""
+"""Utility: a model trained on synthetic rows and tested on real ones, beside one trained on real rows."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def split_rows(rows: int, people: IndexArray | None) -> tuple[IndexArray, IndexA
 
 
 def feature_codes(tables: Sequence[ColumnValues]) -> list[FloatArray]:
-    """One feature in each table: numbers as they are, categories as codes of the real table's frequent values.
+    """One feature in each table: numbers as they are, categories as codes of frequent real values.
 
     Missing is NaN; values beyond the frequent ones, and values that the real table lacks, share one code.
     """
     if tables[0].numbers is not None:
-        return [np.where(np.isfinite(t.numbers), t.numbers, np.nan) for t in tables]  # type: ignore[arg-type]
+        return [table.finite() for table in tables]
     keys = exact_keys(tables)
     known = keys[0][~tables[0].missing]
     levels, counts = np.unique(known, return_counts=True)
@@ -83,7 +83,7 @@ def target_codes(tables: Sequence[ColumnValues]) -> tuple[list[FloatArray], Task
     if numbers is not None:
         distinct = np.unique(numbers[np.isfinite(numbers)])
         if len(distinct) > _MOST_NUMBER_CLASSES or tables[0].kind == "date":
-            return [np.where(np.isfinite(t.numbers), t.numbers, np.nan) for t in tables], "regression", 0  # type: ignore[arg-type]
+            return [table.finite() for table in tables], "regression", 0
     keys = exact_keys(tables)
     levels, counts = np.unique(keys[0][~tables[0].missing], return_counts=True)
     if len(levels) > MOST_CLASSES:
@@ -107,8 +107,11 @@ def _model(task: Task, classes: int, features: int, categorical: npt.NDArray[np.
     rounds = 100 if classes <= 2 else max(25, 200 // classes)
     rounds = rounds if features <= 60 else max(25, rounds // 2)
     options: dict[str, Any] = {
-        "max_iter": rounds, "early_stopping": False, "random_state": 0, "categorical_features": categorical,
-    }  # fmt: skip
+        "max_iter": rounds,
+        "early_stopping": False,
+        "random_state": 0,
+        "categorical_features": categorical,
+    }
     return HistGradientBoostingClassifier(**options) if classes else HistGradientBoostingRegressor(**options)
 
 
@@ -186,14 +189,15 @@ def utility(
     else:
         whom = "rows" if people is None else "users"
         rule += (
-            f" The test rows belong to 20% of the real {whom} (fixed seed), the ceiling is trained on the other 80%. "
+            f" The test rows belong to 20% of the real {whom} (fixed seed), the ceiling is trained on the "
+            f"other 80%. "
             "The generator may have been fitted on all of them."
         )
     most = int(min(MOST_ROWS, MOST_CELLS // max(1, len(columns))))
     rule += f" At most {most:,} rows of each are used."
     if len(columns) < 2:
         return UtilityFigures(rule="There is no other column to predict from.", targets=())
-    from threadpoolctl import threadpool_limits
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     features = [feature_codes(tables) for tables in columns]
     rows = _fewer(training, most), _fewer(np.arange(len(columns[0][1])), most), _fewer(test, most)
@@ -234,10 +238,22 @@ def _target(
     if len(real) < len(rows[0]) or len(drawn) < len(rows[1]):
         notes.append("Rows without a target, or with one that the real table lacks, are left out.")
     if classes >= MOST_CLASSES:
-        notes.append(f"Only the {MOST_CLASSES - 1} most frequent classes are told apart; the rest are one class.")
+        notes.append(
+            f"Only the {MOST_CLASSES - 1} most frequent classes are told apart; the rest are one class."
+        )
     return TargetUtility(
-        target=columns[place][0].name, task=task, score="R2" if task == "regression" else "AUC",
-        trained_on_real=ceiling[0], trained_on_synthetic=made[0], baseline=0.0 if task == "regression" else 0.5,
-        accuracy_real=ceiling[1], accuracy_synthetic=made[1], accuracy_baseline=guess, classes=classes,
-        real_training_rows=len(real), synthetic_training_rows=len(drawn), test_rows=len(test), notes=tuple(notes),
-    )  # fmt: skip
+        target=columns[place][0].name,
+        task=task,
+        score="R2" if task == "regression" else "AUC",
+        trained_on_real=ceiling[0],
+        trained_on_synthetic=made[0],
+        baseline=0.0 if task == "regression" else 0.5,
+        accuracy_real=ceiling[1],
+        accuracy_synthetic=made[1],
+        accuracy_baseline=guess,
+        classes=classes,
+        real_training_rows=len(real),
+        synthetic_training_rows=len(drawn),
+        test_rows=len(test),
+        notes=tuple(notes),
+    )

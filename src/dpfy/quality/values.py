@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,16 @@ FloatArray = npt.NDArray[np.float64]
 KeyArray = npt.NDArray[np.uint64]
 
 # Order matters: the first pattern that reads every value of every table is taken for all of them.
-_DATE_PATTERNS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d.%m.%Y %H:%M", "%d %b %Y")
+_DATE_PATTERNS = (
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%Y%m%d",
+    "%d.%m.%Y %H:%M",
+    "%d %b %Y",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +49,11 @@ class ColumnValues:
     def __len__(self) -> int:
         return len(self.missing)
 
+    def finite(self) -> FloatArray:
+        """The numbers, with NaN for missing and for infinities."""
+        assert self.numbers is not None
+        return np.where(np.isfinite(self.numbers), self.numbers, np.nan)
+
     def take(self, rows: npt.NDArray[np.int64]) -> ColumnValues:
         """The values at these places."""
         return replace(
@@ -50,9 +65,7 @@ class ColumnValues:
         )
 
 
-def read_column(
-    name: str, kind: Kind, tables: Sequence[Any]
-) -> tuple[list[ColumnValues], str]:
+def read_column(name: str, kind: Kind, tables: Sequence[Any]) -> tuple[list[ColumnValues], str]:
     """Reads one column from each table in the same way.
 
     Args:
@@ -69,7 +82,9 @@ def read_column(
             numbers = [attempt(array) for array in arrays]
             if all(item is not None for item in numbers):
                 return [_numeric(name, kind, n, a, arrays) for n, a in zip(numbers, arrays, strict=True)], ""
-    note = "" if kind == "category" else f"Column {name!r} holds text that is no {kind}; compared as categories."
+    note = (
+        "" if kind == "category" else f"Column {name!r} holds text that is no {kind}; compared as categories."
+    )
     return [_worded(name, array) for array in arrays], note
 
 
@@ -81,7 +96,7 @@ def exact_keys(columns: Sequence[ColumnValues]) -> list[KeyArray]:
         joined = pa.chunked_array([column.words for column in columns]).combine_chunks()
         codes = _filled(joined.dictionary_encode().indices, -1).astype(np.int64).view(np.uint64)
         ends = np.cumsum([len(column) for column in columns])[:-1]
-        return [part for part in np.split(codes, ends)]
+        return list(np.split(codes, ends))
     return [_number_keys(column) for column in columns]
 
 
@@ -119,10 +134,7 @@ def _plain(column: Any) -> Any:
 def _attempts(kind: Kind) -> list[Callable[[Any], FloatArray | None]]:
     if kind == "number":
         return [_as_numbers]
-    patterns: list[Callable[[Any], FloatArray | None]] = [
-        lambda array, pattern=pattern: _as_parsed(array, pattern) for pattern in _DATE_PATTERNS  # type: ignore[misc]
-    ]
-    return [_as_seconds, *patterns]
+    return [_as_seconds, *(partial(_as_parsed, pattern=pattern) for pattern in _DATE_PATTERNS)]
 
 
 def _floats(array: Any) -> FloatArray:
@@ -212,9 +224,7 @@ def _numeric(name: str, kind: Kind, numbers: Any, array: Any, arrays: Sequence[A
 def _worded(name: str, array: Any) -> ColumnValues:
     words = _as_words(array)
     missing = np.asarray(words.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
-    return ColumnValues(
-        name=name, kind="category", numbers=None, words=words, integers=None, missing=missing
-    )
+    return ColumnValues(name=name, kind="category", numbers=None, words=words, integers=None, missing=missing)
 
 
 def _as_words(array: Any) -> Any:
