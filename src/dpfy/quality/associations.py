@@ -72,7 +72,7 @@ def association_matrix(
     numeric = [
         p for p, c in enumerate(chosen) if values[c].kind == "number" and values[c].numbers is not None
     ]
-    r = pearson([np.asarray(values[chosen[p]].numbers) for p in numeric])
+    r = pearson([values[chosen[p]].finite() for p in numeric])
     place = {p: k for k, p in enumerate(numeric)}
     for a in range(size):
         if len(histogram(table, (chosen[a],))[0]) > 1:

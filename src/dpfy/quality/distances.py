@@ -25,6 +25,8 @@ from dpfy.quality.figures import (
 MOST_PAIRS = 2000
 MOST_TRIPLES = 500
 _LEAST_ROWS_FOR_FLOOR = 8
+_SPLITS = 4
+_CELLS_FOR_SPLITS = 1_000_000
 _NO_ROWS = "The synthetic table has no rows."
 
 Histogram = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
@@ -73,21 +75,24 @@ def choose_sets(items: int, size: int, most: int, seed: int) -> list[Columns]:
     return [combination_at(int(index), items, size) for index in drawn]
 
 
+TablePair = tuple[EncodedTable, EncodedTable]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Floor:
     """Pairs of tables whose distance is owed to sampling alone.
 
     Args:
-        halves: two tables of disjoint people.
-        quarters: two smaller ones, to see how the distance shrinks with size; None when `halves` needs
-            no scaling.
+        halves: pairs of tables of disjoint people, whose distances are averaged.
+        quarters: pairs of smaller ones, to see how the distance shrinks with size; none when `halves` needs no
+            scaling.
         growth: size of the comparison at hand over the size of `halves` (harmonic means of rows).
         rule: what was done, for the reader.
     """
 
-    halves: tuple[EncodedTable, EncodedTable] | None
-    quarters: tuple[EncodedTable, EncodedTable] | None
-    growth: float
+    halves: tuple[TablePair, ...] = ()
+    quarters: tuple[TablePair, ...] = ()
+    growth: float = 1.0
     rule: str
 
 
@@ -107,33 +112,32 @@ def floor_of(
     """
     if holdout is not None and holdout.rows:
         return Floor(
-            halves=(real, holdout),
-            quarters=None,
-            growth=1.0,
-            rule=f"The distance between the real table and the holdout ({holdout.rows:,} rows), as it is: "
-            f"not scaled "
-            "to the size of the synthetic table. Hold it against 'synthetic against holdout'.",
+            halves=((real, holdout),),
+            rule=f"The distance between the real table and the holdout ({holdout.rows:,} rows), as it is: not "
+            "scaled to the size of the synthetic table. Hold it against 'synthetic against holdout'.",
         )
     units = np.arange(real.rows) if groups is None else groups
-    distinct = np.unique(units)
+    distinct, place = np.unique(units, return_inverse=True)
     if len(distinct) < _LEAST_ROWS_FOR_FLOOR:
-        return Floor(
-            halves=None, quarters=None, growth=1.0, rule="Too few rows or users to split the real table."
-        )
-    part = np.random.default_rng(0).permutation(len(distinct)) % 4
-    quarter = part[np.searchsorted(distinct, units)]
-    take = [real.take(np.flatnonzero(np.isin(quarter, wanted))) for wanted in ((0, 1), (2, 3), (0,), (2,))]
+        return Floor(rule="Too few rows or users to split the real table.")
+    halves: list[TablePair] = []
+    quarters: list[TablePair] = []
+    rng = np.random.default_rng(0)
+    splits = _SPLITS if real.rows * len(real.codes) <= _CELLS_FOR_SPLITS else 1
+    for _ in range(splits):
+        quarter = (rng.permutation(len(distinct)) % 4)[place]
+        part = [real.take(np.flatnonzero(quarter == q)) for q in range(4)]
+        quarters += [(part[0], part[2]), (part[1], part[3])]
+        halves.append((real.take(np.flatnonzero(quarter < 2)), real.take(np.flatnonzero(quarter >= 2))))
     size = _harmonic(real.rows, synthetic_rows or real.rows)
     whose = "rows" if groups is None else "users"
     return Floor(
-        halves=(take[0], take[1]),
-        quarters=(take[2], take[3]),
-        growth=size / _harmonic(take[0].rows, take[1].rows),
-        rule=f"The real table is split into two random halves by {whose} (fixed seed), and their distance "
-        f"is carried "
-        "over to the sizes compared here by the rate at which it falls from quarters to halves. An "
-        "independent "
-        "sample of the same people and size would show about this.",
+        halves=tuple(halves),
+        quarters=tuple(quarters),
+        growth=size / float(np.mean([_harmonic(a.rows, b.rows) for a, b in halves])),
+        rule=f"The real table is split into two random halves by {whose} ({splits} times, fixed seed), and their "
+        "distance is carried over to the sizes compared here by the rate at which it falls from quarters to "
+        "halves. An independent sample of the same people and size would show about this.",
     )
 
 
@@ -142,19 +146,24 @@ def _harmonic(first: int, second: int) -> float:
 
 
 def _floors(floor: Floor, sets: Sequence[Columns]) -> list[float]:
-    if floor.halves is None:
+    if not floor.halves:
         return [math.nan] * len(sets)
-    halves = np.array([_distance(floor.halves, columns) for columns in sets])
-    if floor.quarters is None:
+    halves = _mean_distances(floor.halves, sets)
+    if not floor.quarters:
         return [float(x) for x in halves]
-    quarters = np.array([_distance(floor.quarters, columns) for columns in sets])
+    quarters = _mean_distances(floor.quarters, sets)
     # Dense cells shrink with the root of the size, cells seen once hardly at all: the data tell which.
     rate = math.log2(max(1e-12, float(quarters.mean())) / max(1e-12, float(halves.mean())))
     return [float(x) for x in halves * floor.growth ** -min(0.5, max(0.0, rate))]
 
 
-def _distance(tables: tuple[EncodedTable, EncodedTable], columns: Columns) -> float:
-    return total_variation(histogram(tables[0], columns), histogram(tables[1], columns))
+def _mean_distances(pairs: Sequence[TablePair], sets: Sequence[Columns]) -> npt.NDArray[np.float64]:
+    return np.array(
+        [
+            np.mean([total_variation(histogram(a, columns), histogram(b, columns)) for a, b in pairs])
+            for columns in sets
+        ]
+    )
 
 
 def distances(

@@ -100,8 +100,8 @@ def _histogram(bins: ColumnBins, columns: Sequence[ColumnValues]) -> Distributio
     bars = []
     rest = []
     for column in columns:
-        assert column.numbers is not None
-        rest.append(column.numbers[np.isfinite(column.numbers) & ~np.isin(column.numbers, bins.heavy)])
+        finite = column.finite()
+        rest.append(finite[np.isfinite(finite) & ~np.isin(finite, bins.heavy)])
     for value in bins.heavy:
         label = number_word(float(value)) or ""
         if kind == "date":

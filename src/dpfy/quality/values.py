@@ -50,9 +50,9 @@ class ColumnValues:
         return len(self.missing)
 
     def finite(self) -> FloatArray:
-        """The numbers, with NaN for missing and for infinities."""
+        """The numbers, NaN for missing and for infinities; beyond 1e100 cut off, so that squares stay finite."""
         assert self.numbers is not None
-        return np.where(np.isfinite(self.numbers), self.numbers, np.nan)
+        return np.clip(np.where(np.isfinite(self.numbers), self.numbers, np.nan), -1e100, 1e100)
 
     def take(self, rows: npt.NDArray[np.int64]) -> ColumnValues:
         """The values at these places."""
