@@ -84,8 +84,7 @@ class Floor:
 
     Args:
         halves: pairs of tables of disjoint people, whose distances are averaged.
-        quarters: pairs of smaller ones, to see how the distance shrinks with size; none when `halves` needs no
-            scaling.
+        quarters: pairs of smaller ones, to see how the distance shrinks with size; none without scaling.
         growth: size of the comparison at hand over the size of `halves` (harmonic means of rows).
         rule: what was done, for the reader.
     """
@@ -113,7 +112,7 @@ def floor_of(
     if holdout is not None and holdout.rows:
         return Floor(
             halves=((real, holdout),),
-            rule=f"The distance between the real table and the holdout ({holdout.rows:,} rows), as it is: not "
+            rule=f"The distance between the real table and the holdout ({holdout.rows:,} rows) as it is, not "
             "scaled to the size of the synthetic table. Hold it against 'synthetic against holdout'.",
         )
     units = np.arange(real.rows) if groups is None else groups
@@ -135,7 +134,7 @@ def floor_of(
         halves=tuple(halves),
         quarters=tuple(quarters),
         growth=size / float(np.mean([_harmonic(a.rows, b.rows) for a, b in halves])),
-        rule=f"The real table is split into two random halves by {whose} ({splits} times, fixed seed), and their "
+        rule=f"The real table is split into two random halves by {whose} ({splits} times, fixed seed); their "
         "distance is carried over to the sizes compared here by the rate at which it falls from quarters to "
         "halves. An independent sample of the same people and size would show about this.",
     )

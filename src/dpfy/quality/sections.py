@@ -25,6 +25,13 @@ _LEGEND = (
     '<span><i class="swatch made"></i>synthetic</span></div>'
 )
 
+_SCALES = (
+    '<div class="scale"><span>−1</span>'
+    '<i style="background:linear-gradient(90deg,#5e237a,#fff,#00545c)"></i><span>1</span></div>'
+    '<div class="scale"><span>difference 0</span>'
+    '<i style="background:linear-gradient(90deg,#fff,#8c141e)"></i><span>½ and more</span></div>'
+)
+
 
 def number(measure: Measure, digits: int = 3) -> str:
     """A figure, or a dash that tells why there is none."""
@@ -213,9 +220,7 @@ def association_section(figures: AssociationFigures, columns: int) -> str:
         "numbers it is Pearson’s correlation, from −1 to 1; between all other pairs Cramér’s V after "
         "binning, from 0 "
         "(unrelated) to 1 (one tells the other). Grey: not defined, as a column has a single value.</p>",
-        '<div class="scale">−1 <i style="background:linear-gradient(90deg,#5e237a,#fff,#00545c)"></i> 1 '
-        "&nbsp; "
-        'difference 0 <i style="background:linear-gradient(90deg,#fff,#8c141e)"></i> ½ and more</div>',
+        _SCALES,
         some,
         f'<div class="maps">{drawn}</div>',
     )
@@ -226,7 +231,7 @@ def utility_section(figures: UtilityFigures) -> str:
     rows = [
         (
             escape(t.target),
-            t.score,
+            "R²" if t.score == "R2" else t.score,
             number(t.trained_on_synthetic),
             number(t.trained_on_real),
             f"{t.baseline:.1f}",

@@ -75,7 +75,7 @@ def _bar_rows(bars: Sequence[Bar], top: float) -> str:
         quiet = "quiet" if bar.label == "missing" or bar.label.endswith(" other values") else ""
         parts.append(
             f"<g><title>{escape(said)}</title>"
-            + _text(_LABEL - 6, y + 13.5, shortened(bar.label, 17), anchor="end", kind=quiet)
+            + _text(_LABEL - 6, y + 13.5, shortened(bar.label, 16), anchor="end", kind=quiet)
             + _rect(_LABEL, y + 2, room * (bar.real or 0.0) / most, 15, "real")
             + _rect(_LABEL, y + 6, room * (bar.synthetic or 0.0) / most, 7, "made")
             + _text(

@@ -50,7 +50,7 @@ class ColumnValues:
         return len(self.missing)
 
     def finite(self) -> FloatArray:
-        """The numbers, NaN for missing and for infinities; beyond 1e100 cut off, so that squares stay finite."""
+        """The numbers, NaN for missing and for infinities; cut off at 1e100, so that squares are finite."""
         assert self.numbers is not None
         return np.clip(np.where(np.isfinite(self.numbers), self.numbers, np.nan), -1e100, 1e100)
 

@@ -132,7 +132,7 @@ def test_agrees_with_the_yardstick_on_adult(figures_of, shared, read_csv, tmp_pa
     arrow_csv.write_csv(real, paths["real"])
     arrow_csv.write_csv(made, paths["made"])
     done = subprocess.run(
-        [sys.executable, str(script), "--train", str(paths["real"]), "--holdout", str(paths["real"]), str(paths["made"])],
+        [sys.executable, script, "--train", paths["real"], "--holdout", paths["real"], paths["made"]],
         capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     yardstick = json.loads(done.stdout)

@@ -177,21 +177,24 @@ def _odd_tables():
         "one column": pa.table({"a": numbers}),
         "one row": pa.table({"a": [1.0], "b": ["x"]}),
         "only text": pa.table({"a": [f"word {i}" for i in range(40)], "b": ["x", ""] * 20}),
-        "nothing in it": pa.table({"a": pa.nulls(40), "b": pa.nulls(40, pa.float64()), "c": pa.nulls(40, pa.string())}),
+        "nothing in it": pa.table({"a": pa.nulls(40), "b": pa.nulls(40, pa.float64())}),
+        "no words": pa.table({"a": pa.nulls(40, pa.string()), "b": numbers}),
         "constant": pa.table({"a": [1.0] * 40, "b": ["x"] * 40}),
         "not a number": pa.table({"a": [float("nan")] * 40, "b": numbers}),
         "infinite": pa.table({"a": [float("inf"), -float("inf")] * 20, "b": [*numbers[:39], float("inf")]}),
-        "huge": pa.table({"a": pa.array([2**63 - 1 - i for i in range(40)]), "b": [1e308 * x for x in numbers / 3]}),
+        "huge": pa.table({"a": [2**63 - 1 - i for i in range(40)], "b": 1e308 * (numbers / 3)}),
         "unsigned": pa.table({"a": pa.array([2**64 - 1 - i for i in range(40)], pa.uint64())}),
         "decimal": pa.table({"a": pa.array([decimal.Decimal(i) / 100 for i in range(40)])}),
         "boolean": pa.table({"a": [True, False, None, True] * 10, "b": numbers}),
         "zoned": pa.table({"a": pa.array(days, pa.timestamp("us", "Europe/Oslo")), "b": pa.array(days)}),
-        "far dates": pa.table({"a": pa.array([datetime.date(1, 1, 1), datetime.date(9999, 12, 31)] * 20)}),
-        "durations": pa.table({"a": pa.array(list(range(40)), pa.duration("s")), "b": pa.array([b"\xff"] * 40)}),
+        "far dates": pa.table({"a": [datetime.date(1, 1, 1), datetime.date(9999, 12, 31)] * 20}),
+        "durations": pa.table({"a": pa.array(list(range(40)), pa.duration("s"))}),
+        "bytes": pa.table({"a": pa.array([b"\xff"] * 40), "b": numbers}),
         "dictionary": pa.table({"a": pa.array(["x", "y"] * 20).dictionary_encode()}),
         "nested": pa.table({"a": [[1, 2]] * 40, "b": [{"k": 1}] * 40}),
         "chunked": pa.concat_tables([pa.table({"a": numbers[:9]}), pa.table({"a": numbers[9:]})]),
-        "view": pa.table({"a": pa.array(["x", "y"] * 20, pa.string_view()), "b": pa.array(["p"] * 40, pa.large_string())}),
+        "view": pa.table({"a": pa.array(["x", "y"] * 20, pa.string_view())}),
+        "large text": pa.table({"a": pa.array(["x", "y"] * 20, pa.large_string())}),
     }  # fmt: skip
 
 
@@ -249,7 +252,7 @@ def test_ticks_are_round():
     assert [label for _, label in number_ticks(0, 100)] == ["0", "20", "40", "60", "80", "100"]
     year = 365.25 * 86400
     assert [label for _, label in date_ticks(0, 4.5 * year)] == ["1970", "1971", "1972", "1973", "1974"]
-    assert [label for _, label in date_ticks(0, 0.5 * year)][0] == "1970-01"
+    assert date_ticks(0, 0.5 * year)[0][1] == "1970-01"
     assert number_ticks(5, 5)
 
 
