@@ -138,16 +138,20 @@ class NumberDomain:
         Returns:
             int32 codes.
         """
+        inside = keys
         if self.bins:
-            codes = np.searchsorted(self.edges[1:-1], keys, side="right").astype(np.int32)
+            inside = np.clip(keys, self.edges[0], self.edges[-1] - 1)
+            codes = np.searchsorted(self.edges[1:-1], inside, side="right").astype(np.int32)
         elif len(self.atoms):
             codes = nearest(self.atoms, keys).astype(np.int32)
         else:
             codes = np.zeros(len(keys), dtype=np.int32)
         if len(self.atoms):
-            place = np.minimum(np.searchsorted(self.atoms, keys), len(self.atoms) - 1)
-            own = self.atoms[place] == keys
-            codes[own] = self.bins + place[own]
+            # The range need not hold every own cell; a key beyond the range counts where its end does.
+            for candidate in (inside, keys):
+                place = np.minimum(np.searchsorted(self.atoms, candidate), len(self.atoms) - 1)
+                own = self.atoms[place] == candidate
+                codes[own] = self.bins + place[own]
         return _with_missing(codes, missing, self.missing_code, column)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> tuple[Keys, NDArray[np.bool_]]:
@@ -179,7 +183,7 @@ class NumberDomain:
         piece = np.searchsorted(running, place, side="right")
         piece = np.clip(piece, self.piece_start[codes], self.piece_start[codes + 1] - 1)
         offset = np.floor(rng.random(len(codes)) * self.piece_width[piece]).astype(np.int64)
-        return self.piece_low[piece] + np.minimum(offset, self.piece_width[piece] - 1)
+        return np.asarray(self.piece_low[piece] + np.minimum(offset, self.piece_width[piece] - 1), dtype=np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -232,9 +236,7 @@ def nearest(sorted_values: Keys, keys: Keys) -> NDArray[np.int64]:
     return np.where(np.abs(down) < np.abs(up), below, above)
 
 
-def _with_missing(
-    codes: Codes, missing: NDArray[np.bool_], missing_code: int | None, column: str
-) -> Codes:
+def _with_missing(codes: Codes, missing: NDArray[np.bool_], missing_code: int | None, column: str) -> Codes:
     if missing_code is not None:
         codes[missing] = missing_code
     elif missing.any():

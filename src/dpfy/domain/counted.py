@@ -96,7 +96,7 @@ class CountedTable:
         """Exact counts of a model column's distinct values."""
         spec = self.columns[column.source]
         name = f"c{column.source}"
-        table = self._connection.execute(
+        table = self._connection.sql(
             f"SELECT {name} AS v, CAST({self._weight} AS BIGINT) AS n FROM {self._relation} GROUP BY {name}"
         ).to_arrow_table()
         present = table.filter(_is_valid(table["v"]))
@@ -144,8 +144,7 @@ class CountedTable:
         names = ", ".join(f"c{s}" for s in sources)
         weight = "weight" if weighted else "1 AS weight"
         chosen = f"{names}, {weight}" if names else weight
-        cursor = self._connection.execute(f"SELECT {chosen} FROM {self._relation}")
-        yield from cursor.to_arrow_reader(_BATCH_ROWS)
+        yield from self._connection.sql(f"SELECT {chosen} FROM {self._relation}").to_arrow_reader(_BATCH_ROWS)
 
     def _codes(self, array: Any, column: ModelColumn, domain: ColumnDomain) -> NDArray[np.int32]:
         import pyarrow as pa

@@ -32,6 +32,13 @@ class ValueCounts:
         keep = ~np.isin(self.keys, keys)
         return ValueCounts(keys=self.keys[keep], counts=self.counts[keep], missing=self.missing)
 
+    def clamped(self, low: int, high: int) -> ValueCounts:
+        """The same with keys below low counted at low, and keys from high on counted at high - 1."""
+        keys, place = np.unique(np.clip(self.keys.astype(np.int64), low, high - 1), return_inverse=True)
+        counts = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(counts, place, self.counts)
+        return ValueCounts(keys=keys, counts=counts, missing=self.missing)
+
     def within(self, borders: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts in the intervals between borders; what lies beyond falls into the first or last.
 
@@ -43,7 +50,7 @@ class ValueCounts:
         """
         running = np.concatenate([[0], np.cumsum(self.counts)])
         place = np.searchsorted(self.keys, borders[1:-1])
-        return np.diff(running[np.concatenate([[0], place, [len(self.keys)]])])
+        return np.asarray(np.diff(running[np.concatenate([[0], place, [len(self.keys)]])]), dtype=np.int64)
 
     def within_each(self, low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts in disjoint intervals [low, high)."""

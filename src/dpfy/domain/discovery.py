@@ -135,12 +135,11 @@ def discover_more_categories(
     domain = first.domain
     assert isinstance(domain, CategoryDomain)
     keys, counts, missing, variance = run.select(held, mu_squared, delta, f"more categories of {label}")
-    again = dict(zip(keys.tolist(), counts.tolist(), strict=True))
+    again: dict[str | int, float] = dict(zip(keys.tolist(), counts.tolist(), strict=True))  # type: ignore[arg-type]
     pooled: dict[str | int, tuple[float, float]] = {}
     for value, count, spread in zip(domain.values, first.counts, first.variance, strict=False):
         pooled[value] = _pool(count, spread, again.pop(value, None), variance)
-    for value, count in again.items():
-        pooled[value] = (count, variance)
+    pooled |= {value: (count, variance) for value, count in again.items()}
     order = sorted(pooled, key=lambda v: -pooled[v][0])
     tail_counts, tail_variance = [0.0], [np.inf]
     if domain.has_missing:
@@ -192,6 +191,8 @@ def discover_numbers(
     Returns:
         The domain with bins, own cells and missing.
     """
+    if public_range:
+        held = held.clamped(int(roots[0]), int(roots[-1]))
     keys, counts, missing, variance = run.select(held, 0.5 * mu_squared, delta, f"single values of {label}")
     order = np.argsort(keys)
     atoms = Atoms(keys=keys[order].astype(np.int64), counts=counts[order], variance=variance)
@@ -203,9 +204,7 @@ def discover_numbers(
     noise_level = float(np.sqrt(leaves.variance.max()))
     mass = float(np.maximum(leaves.counts, 0.0).sum())
     bins = max(1, min(most_bins, int(mass / (6.0 * noise_level))))
-    domain, bin_counts, bin_variance = number_domain(
-        leaves, own, inside, most_bins=bins, has_missing=may_miss
-    )
+    domain, bin_counts, bin_variance = number_domain(leaves, own, inside, most_bins=bins, has_missing=may_miss)
     tail = [missing] if may_miss else []
     return Discovered(
         domain=domain,
@@ -231,7 +230,7 @@ def _leaves(
     counts = counts[first : last + 1]
     spread = np.full(len(counts), variance)
     # Values beyond the range count in the outer intervals from here on.
-    clamped = _clamp(rest, int(low[0]), int(high[-1]))
+    clamped = rest.clamped(int(low[0]), int(high[-1]))
     for level in range(LEVELS):
         target = max(run.records / (2.0 * most_bins), 3.0 * variance**0.5)
         split = (counts > target) & (high - low > 1)
@@ -243,9 +242,7 @@ def _leaves(
         noisy, variance = run.histogram(
             clamped.within_each(child_low, child_high), each, f"bins of {label}, level {level + 1}"
         )
-        low, high, counts, spread = _replace(
-            low, high, counts, spread, split, borders, noisy, variance
-        )
+        low, high, counts, spread = _replace(low, high, counts, spread, split, borders, noisy, variance)
     return Leaves(low=low, high=high, counts=counts, variance=spread)
 
 
@@ -254,11 +251,6 @@ def _range(counts: Floats, variance: float) -> tuple[int, int]:
     if not len(kept):
         kept = np.array([int(np.argmax(counts))])
     return int(kept[0]), int(kept[-1])
-
-
-def _clamp(held: ValueCounts, low: int, high: int) -> ValueCounts:
-    keys = np.clip(held.keys.astype(np.int64), low, high - 1)
-    return ValueCounts(keys=keys, counts=held.counts, missing=held.missing)
 
 
 def _parts(low: int, high: int) -> Keys:
@@ -282,7 +274,9 @@ def _replace(
     child, taken = 0, 0
     for index in range(len(low)):
         if not split[index]:
-            new.append((low[index : index + 1], high[index : index + 1], counts[index : index + 1], spread[index : index + 1]))
+            new.append(
+                (low[index : index + 1], high[index : index + 1], counts[index : index + 1], spread[index : index + 1])
+            )
             continue
         parts = borders[child]
         child += 1

@@ -62,8 +62,8 @@ class ModelColumn:
         if self.part is Part.TIME:
             per_day = DAY_TICKS[spec.unit]
             return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
-        if isinstance(spec.range, (list, tuple)):
-            low, high = (self.keys(np.array([spec.tick(bound)]), spec)[0] for bound in spec.range)
+        if spec.bounds is not None:
+            low, high = (int(self.keys(np.array([bound]), spec)[0]) for bound in spec.bounds)
             return np.array([low, high + 1], dtype=np.int64), True
         if spec.type is ColumnKind.FLOAT:
             return float_roots(), False
@@ -97,7 +97,7 @@ def model_columns(columns: Sequence[ColumnSpec], leave_out: frozenset[str] = fro
     for index, spec in enumerate(columns):
         if spec.name in leave_out or not spec.is_modelled:
             continue
-        if spec.type is ColumnKind.DATETIME and not spec.is_category:
+        if spec.type is ColumnKind.DATETIME and spec.is_number:
             result += [ModelColumn(source=index, part=Part.DAY), ModelColumn(source=index, part=Part.TIME)]
         else:
             result.append(ModelColumn(source=index, part=Part.VALUE))

@@ -142,9 +142,7 @@ def _public(spec: ColumnSpec, column: ModelColumn) -> Discovered:
         values = tuple(int(column.keys(np.array([spec.tick(v)]), spec)[0]) for v in listed)
     # A catch-all even so: a value that is not listed must neither stop the run nor pass for another value.
     domain = CategoryDomain(values=values, has_other=True, has_missing=spec.missing != "never")
-    return Discovered(
-        domain=domain, counts=np.zeros(domain.cells), variance=np.full(domain.cells, np.inf)
-    )
+    return Discovered(domain=domain, counts=np.zeros(domain.cells), variance=np.full(domain.cells, np.inf))
 
 
 def _other_share(found: Discovered, records: float) -> float:

@@ -11,10 +11,8 @@ DAY_TICKS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_0
 
 
 def _zone(spec: ColumnSpec) -> str | None:
-    if "tz=" not in spec.arrow_type:
-        return None
-    zone = spec.arrow_type.split("tz=")[1].rstrip("]")
-    return None if zone.upper() in ("UTC", "Z", "+00:00") else zone
+    zone = spec.zone_name
+    return None if zone is None or zone.upper() in ("UTC", "Z", "+00:00") else zone
 
 
 def to_wall(ticks: NDArray[np.int64], spec: ColumnSpec) -> NDArray[np.int64]:

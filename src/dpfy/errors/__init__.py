@@ -67,9 +67,7 @@ class BudgetExceededError(DpfyError):
 
     code = "budget_exceeded"
 
-    def __init__(
-        self, message: str, *, requested: float, remaining: float, largest: float, hint: str = ""
-    ) -> None:
+    def __init__(self, message: str, *, requested: float, remaining: float, largest: float, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.requested = requested
         self.remaining = remaining

@@ -52,9 +52,7 @@ class GaussianThreshold:
 
         from dpfy.accounting.events import ThresholdDpEvent, gaussian_event
 
-        return ComposedDpEvent(
-            [gaussian_event(self.sigma, self.scale.user_total), ThresholdDpEvent(self.delta)]
-        )
+        return ComposedDpEvent([gaussian_event(self.sigma, self.scale.user_total), ThresholdDpEvent(self.delta)])
 
     @property
     def threshold(self) -> int:

@@ -100,9 +100,7 @@ def conditionals(tree: CliqueTree, beliefs: Beliefs) -> tuple[Conditional, ...]:
     return tuple(chain)
 
 
-def redraw_without(
-    tree: CliqueTree, beliefs: Beliefs, column: int, excluded: int
-) -> Conditional | None:
+def redraw_without(tree: CliqueTree, beliefs: Beliefs, column: int, excluded: int) -> Conditional | None:
     """A column's distribution given the other columns of its largest clique, with one of its cells left out.
 
     Args:

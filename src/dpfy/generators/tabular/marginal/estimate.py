@@ -122,9 +122,7 @@ def estimate(
     calls = 0
 
     def split(flat: Floats) -> list[Floats]:
-        return [
-            flat[a:b].reshape(shape) for a, b, shape in zip(offsets[:-1], offsets[1:], shapes, strict=True)
-        ]
+        return [flat[a:b].reshape(shape) for a, b, shape in zip(offsets[:-1], offsets[1:], shapes, strict=True)]
 
     def objective(scaled: Floats) -> tuple[float, Floats]:
         nonlocal calls

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpfy.domain.counted import EncodedTable
 from dpfy.domain.discovery import Discovered
+from dpfy.domain.simplex import projected
 from dpfy.errors import SpecError
 from dpfy.generators.tabular.marginal.estimate import NoisyMarginal, TreeModel, estimate
 from dpfy.generators.tabular.marginal.params import MarginalParams, Progress
@@ -74,13 +75,10 @@ def fit_marginals(
             raise SpecError("two columns of a `follows` rule have too many values to be modelled together.")
     alone = columns < 2
     one_way_budget = budget.mu_squared * (1.0 if alone else params.one_way_share)
-    one_ways = measure_one_ways(
-        table, found, one_way_budget, budget.records, meter=meter, noise=noise, progress=progress
-    )
+    pooled = measure_one_ways(table, found, one_way_budget, meter=meter, noise=noise, progress=progress)
+    one_ways = [to_probabilities(p, budget.records) for p in pooled]
     if alone:
-        tree = clique_tree([], table.sizes)
-        assert tree is not None
-        return TreeModel(tree=tree, base=tuple(one_ways), columns=(), theta=())
+        return _independent(one_ways, table.sizes)
     pairs = all_pairs(columns)
     select_budget = budget.mu_squared * params.select_share
     errors = PairErrors(mu_squared=select_budget).run(
@@ -95,6 +93,10 @@ def fit_marginals(
     measuring = budget.mu_squared - one_way_budget - select_budget
     sigma_of_one = table.scale.user_total / (table.scale.one * measuring**0.5)
     chosen = choose_pairs(pairs, errors, table.sizes, params, sigma_of_one=sigma_of_one)
+    if not chosen:
+        # No pair stands out of its noise: what was meant for pairs sharpens the columns.
+        pooled = measure_one_ways(table, pooled, measuring, meter=meter, noise=noise, progress=progress)
+        return _independent([to_probabilities(p, budget.records) for p in pooled], table.sizes)
     marginals = measure_pairs(table, chosen, measuring, params, meter=meter, noise=noise, progress=progress)
     tree = clique_tree(chosen, table.sizes, drawn_first=params.drawn_first)
     assert tree is not None
@@ -109,22 +111,27 @@ def fit_marginals(
     )
 
 
+def _independent(one_ways: Sequence[Floats], sizes: Sequence[int]) -> TreeModel:
+    tree = clique_tree([], sizes)
+    assert tree is not None
+    return TreeModel(tree=tree, base=tuple(one_ways), columns=(), theta=())
+
+
 def measure_one_ways(
     table: EncodedTable,
     found: Sequence[Discovered],
     mu_squared: float,
-    records: float,
     *,
     meter: Meter,
     noise: NoiseSource,
     progress: Progress,
-) -> list[Floats]:
-    """Noisy 1-way probabilities, pooled with what discovery already measured.
+) -> list[Discovered]:
+    """Noisy 1-way counts, pooled with what was measured before.
 
     **Privacy:** one Gaussian histogram a column, equal parts of mu_squared.
 
     Returns:
-        For each column float64 probabilities, > 0.
+        The domains with pooled counts and variances, in records.
     """
     from dpfy.accounting.meter import ChargeKind
 
@@ -141,33 +148,26 @@ def measure_one_ways(
             kind=ChargeKind.MEASURE,
         )
         variance = (mechanism.sigma / one) ** 2
-        with np.errstate(divide="ignore"):
-            precision = 1.0 / prior.variance
+        precision = 1.0 / prior.variance  # 0 where nothing was measured before
         pooled_variance = 1.0 / (precision + 1.0 / variance)
         counts = pooled_variance * (prior.counts * precision + noisy / one / variance)
-        result.append(to_probabilities(counts, np.sqrt(pooled_variance), records))
+        result.append(Discovered(domain=prior.domain, counts=counts, variance=pooled_variance))
     return result
 
 
-def to_probabilities(counts: Floats, deviation: Floats, records: float) -> Floats:
+def to_probabilities(found: Discovered, records: float) -> Floats:
     """Projects noisy counts onto probabilities: none negative, sum 1; cells near zero keep a trace.
 
     Args:
-        counts: float64, noisy, in records.
-        deviation: float64, of each count.
+        found: noisy counts and their variances, in records.
         records: noisy total.
 
     Returns:
         float64 probabilities, > 0.
     """
     total = max(records, 1.0)
-    ordered = np.sort(counts)[::-1]
-    running = np.cumsum(ordered) - total
-    above = np.flatnonzero(ordered * np.arange(1, len(ordered) + 1) > running)
-    shift = running[above[-1]] / (above[-1] + 1)
-    projected = np.maximum(counts - shift, 0.0)
-    trace = np.minimum(0.05 * deviation, 0.01 * total / len(counts))
-    raised = np.maximum(projected, trace)
+    trace = np.minimum(0.05 * np.sqrt(found.variance), 0.01 * total / len(found.counts))
+    raised = np.maximum(projected(found.counts, total), trace)
     return np.asarray(raised / raised.sum(), dtype=np.float64)
 
 
@@ -203,7 +203,5 @@ def measure_pairs(
             label=f"model columns {pair[0] + 1} and {pair[1] + 1} together",
             kind=ChargeKind.MEASURE,
         )
-        marginals.append(
-            NoisyMarginal(columns=pair, counts=noisy / one, variance=(mechanism.sigma / one) ** 2)
-        )
+        marginals.append(NoisyMarginal(columns=pair, counts=noisy / one, variance=(mechanism.sigma / one) ** 2))
     return marginals

@@ -1,0 +1,1 @@
+"""What may leave, and what is said about it: statement and gate."""

@@ -1,0 +1,1 @@
+"""The sealed generator: one file, digests, and the way from it to rows."""
