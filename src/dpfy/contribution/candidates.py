@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["SourceTable", "candidate_rows", "engine_errors"]
 
 
+_ONLY_OWNERS = (
+    "When records have several owners, a filter may only read the columns that name them: "
+    "which rows of others are kept would depend on a user's content otherwise."
+)
+
+
 class SourceTable(Protocol):
     """What is needed of an ingested table: `relation` has row, c0.. and u0.., `natural_view` the original
     names."""
@@ -85,7 +91,7 @@ def candidate_rows(
         table: the source.
         unit: owners; none for records, which then have no ids.
         exclude_users: file of users to leave out; a record goes when one of its owners is on it.
-        where: conditions on a row.
+        where: conditions on a row; with several owners on its owners only (PROOF.md).
 
     Raises:
         ContributionError: see `row_filter` and `read_opt_outs`.
@@ -96,7 +102,13 @@ def candidate_rows(
             f"the user column {missing[0]!r} is not in the table.",
             hint=f"The columns are {', '.join(map(repr, table.schema.names))}.",
         )
-    predicate = row_filter(where, columns=table.schema.names, connection=table.connection)
+    one = len(unit.owners) <= 1
+    predicate = row_filter(
+        where,
+        columns=table.schema.names if one else unit.columns,
+        connection=table.connection,
+        restriction="" if one else _ONLY_OWNERS,
+    )
     opted_out = read_opt_outs(exclude_users, unit) if exclude_users is not None else []
     ids = id_expressions(unit, table="s")
     conditions = [f"({expression}) IS NOT NULL" for expression in ids]

@@ -116,7 +116,11 @@ _SKELETON: Mapping[str, Any] = {
 
 
 def row_filter(
-    where: str | Sequence[str] | None, *, columns: Sequence[str], connection: DuckDBPyConnection
+    where: str | Sequence[str] | None,
+    *,
+    columns: Sequence[str],
+    connection: DuckDBPyConnection,
+    restriction: str = "",
 ) -> str | None:
     """Turns conditions into one SQL predicate that looks at one row alone.
 
@@ -127,7 +131,8 @@ def row_filter(
 
     Args:
         where: a condition such as "age >= 18", or several that must all hold.
-        columns: names of the table's columns.
+        columns: names that a condition may use.
+        restriction: why these are not all columns of the table, when they aren't; for the message.
         connection: parses; no data is read.
 
     Returns:
@@ -138,14 +143,14 @@ def row_filter(
     """
     conditions = [where] if isinstance(where, str) else list(where or ())
     for condition in conditions:
-        _check(condition, columns, connection)
+        _check(condition, columns, connection, restriction)
     if not conditions:
         return None
     # The check parses one pair of brackets, the query has two: what closes them early fails to parse there.
     return " AND ".join(f"coalesce(TRY(CAST((\n({text}\n)) AS BOOLEAN)), FALSE)" for text in conditions)
 
 
-def _check(condition: str, columns: Sequence[str], connection: DuckDBPyConnection) -> None:
+def _check(condition: str, columns: Sequence[str], connection: DuckDBPyConnection, restriction: str) -> None:
     import duckdb
 
     try:
@@ -168,10 +173,15 @@ def _check(condition: str, columns: Sequence[str], connection: DuckDBPyConnectio
         raise _refused(condition, "only one condition is allowed, no further clauses")
     known = {name.casefold() for name in columns}
     for part in _expressions(listed[0]):
-        _check_part(condition, part, known, columns)
+        _check_part(
+            condition,
+            part,
+            known,
+            restriction or f"The columns are {', '.join(map(repr, columns))}; text stands in single quotes.",
+        )
 
 
-def _check_part(condition: str, part: Mapping[str, Any], known: set[str], columns: Sequence[str]) -> None:
+def _check_part(condition: str, part: Mapping[str, Any], known: set[str], hint: str) -> None:
     kind = part["class"]
     if kind not in _CLASSES:
         raise _refused(condition, f"{_IN_WORDS.get(kind, kind.lower())} is not allowed")
@@ -188,7 +198,7 @@ def _check_part(condition: str, part: Mapping[str, Any], known: set[str], column
             raise _refused(
                 condition,
                 f"there is no column {'.'.join(names)!r} to filter by",
-                hint=f"The columns are {', '.join(map(repr, columns))}; text stands in single quotes.",
+                hint=hint,
             )
 
 

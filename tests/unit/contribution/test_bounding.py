@@ -82,11 +82,10 @@ def test_the_choice_depends_on_key_and_row_number_not_on_content_or_order(make_t
 
 def test_every_row_of_a_user_is_kept_equally_often(make_table: MakeTable) -> None:
     table = make_table({"id": ["a"] * 8}, ["id"])
-    seen = Counter(row for turn in range(400) for row in kept_rows(table, key=turn.to_bytes(32, "big")))
-    # 400 draws of 2 out of 8: mean 100, standard deviation 8.7; five of these is a false alarm of 5e-6 over
-    # 8 rows.
+    seen = Counter(row for turn in range(200) for row in kept_rows(table, key=turn.to_bytes(32, "big")))
+    # 200 draws of 2 out of 8: mean 50, standard deviation 6.1. The keys are fixed, so this never changes.
     assert set(seen) == set(range(8))
-    assert all(abs(count - 100) <= 44 for count in seen.values())
+    assert all(abs(count - 50) <= 31 for count in seen.values())
 
 
 def test_user_numbers_do_not_follow_the_ids(make_table: MakeTable) -> None:
@@ -142,7 +141,9 @@ def test_two_columns_name_a_user_together(make_table: MakeTable, shared_columns:
     columns = shared_columns("cases/073/clinic.csv")
     table = make_table(columns, ["clinic", "number"])  # type: ignore[arg-type]
     unit = PrivacyUnit(owners=(("clinic", "number"),))
-    assert bound(table, unit, key=KEY, max_records_per_user=100).rows_per_user().sum() == 60
+    # Of the 60 pairs one, ('112', ''), lacks its second part: it falls under the rule for missing ids. The
+    # pairs ('1', '12') and ('11', '2') stay two users.
+    assert bound(table, unit, key=KEY, max_records_per_user=100).rows_per_user().sum() == 59
 
 
 def test_ids_are_exact_text(make_table: MakeTable, shared_columns: Columns) -> None:
@@ -191,6 +192,13 @@ def test_the_graph_alone_decides_for_several_owners(make_table: MakeTable) -> No
     one = make_table({"s": s, "d": d, "x": [0] * 60}, ["s", "d"])
     other = make_table({"s": s, "d": d, "x": list(range(60))}, ["s", "d"])
     assert kept_rows(one, BY_TWO) == kept_rows(other, BY_TWO)
+
+
+def test_with_several_owners_a_filter_may_only_read_the_owners(make_table: MakeTable) -> None:
+    table = make_table({"s": ["a", "b"], "d": ["b", "c"], "x": [1, 2]}, ["s", "d"])
+    assert kept_rows(table, BY_TWO, where="s = 'a'") == {0}
+    with pytest.raises(ContributionError, match="several owners"):
+        kept_rows(table, BY_TWO, where="x = 1")
 
 
 def test_a_person_named_twice_in_a_row_has_one_record_there(make_table: MakeTable) -> None:
