@@ -7,7 +7,7 @@ noisy result. Events stand in mechanisms/, PROOF.md beside them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,8 +135,8 @@ def discover_more_categories(
     domain = first.domain
     assert isinstance(domain, CategoryDomain)
     keys, counts, missing, variance = run.select(held, mu_squared, delta, f"more categories of {label}")
-    again: dict[str | int, float] = dict(zip(keys.tolist(), counts.tolist(), strict=True))  # type: ignore[arg-type]
-    pooled: dict[str | int, tuple[float, float]] = {}
+    again: dict[Any, float] = dict(zip(keys.tolist(), counts.tolist(), strict=True))
+    pooled: dict[Any, tuple[float, float]] = {}
     for value, count, spread in zip(domain.values, first.counts, first.variance, strict=False):
         pooled[value] = _pool(count, spread, again.pop(value, None), variance)
     pooled |= {value: (count, variance) for value, count in again.items()}

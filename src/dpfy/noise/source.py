@@ -14,7 +14,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from dpfy.noise.gaussian import standard_normal
+from dpfy.noise.gaussian import rounded_normal
 
 _CHUNK = 1 << 18
 _RESEED_WORDS = 1 << 30  # a fresh key long before the counter could repeat a block
@@ -40,7 +40,7 @@ class NoiseSource(ABC):
         """Draws round(N(0, sigma^2)): whole numbers, so that no floating-point trace of a count survives.
 
         **Privacy:** count + round(N) = round(count + N) for a whole count, so the release is post-processing of the
-        Gaussian mechanism with the same sigma. What the sampler itself adds is bounded in mechanisms/PROOF.md.
+        Gaussian mechanism with the same sigma. The sampler is exact: mechanisms/PROOF.md.
 
         Args:
             sigma: standard deviation in units of a count, > 0 and < 2**45.
@@ -57,8 +57,7 @@ class NoiseSource(ABC):
         drawn = np.empty(count, dtype=np.int64)
         for start in range(0, count, _CHUNK):
             stop = min(start + _CHUNK, count)
-            normal = standard_normal(self.words(2 * (stop - start)))
-            drawn[start:stop] = np.rint(normal * sigma).astype(np.int64)
+            drawn[start:stop] = rounded_normal(sigma, stop - start, self.words)
         return drawn
 
     def perturb(
