@@ -51,7 +51,8 @@ class ColumnSpec(BaseModel):
         other_label: what the catch-all is called.
         arrow_type: the Arrow type of the output, as `str(type)` writes it.
         decimals: a decimal's ticks are 10^-decimals; for times in text, places of the second's fraction.
-        min_decimals: text shows at least so many places; equal to decimals, the places are fixed.
+        min_decimals: text shows at least so many places; equal to decimals, the places are fixed. For integers:
+            so many zeros, as in 3.0.
         significant: digits that a float's text shows at most.
         unit: what a tick of a datetime, time or duration is.
         format: pattern of dates and times in text, after strptime; %-d and the like have no leading zero.
@@ -129,7 +130,7 @@ class ColumnSpec(BaseModel):
         kind = self.type
         if kind is ColumnKind.DECIMAL and self.decimals < 1:
             raise ValueError("type decimal needs `decimals`, the number of places after the point")
-        if self.min_decimals > self.decimals:
+        if self.min_decimals > self.decimals and kind is not ColumnKind.INTEGER:
             raise ValueError("min_decimals is larger than decimals")
         if self.range is not None and (kind in TEXT_KINDS or kind is ColumnKind.EMPTY):
             raise ValueError(f"a column of type {kind} has no range")

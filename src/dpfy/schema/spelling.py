@@ -57,7 +57,8 @@ def decimal_text(ticks: NDArray[np.int64], decimals: int, min_decimals: int) -> 
     import pyarrow.compute as pc
 
     if decimals == 0:
-        return pa.array(ticks).cast(pa.string())
+        text = pa.array(ticks).cast(pa.string())
+        return pc.binary_join_element_wise(text, "0" * min_decimals, ".") if min_decimals else text
     # The magnitude as uint64: the lowest int64 has no positive counterpart.
     size = np.where(ticks < 0, -(ticks + 1), ticks).astype(np.uint64) + (ticks < 0)
     scale = np.uint64(10**decimals)

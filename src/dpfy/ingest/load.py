@@ -1,0 +1,125 @@
+"""From batches of cells to the private table, in one typed pass."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from dpfy.errors import DpfyError, SourceError
+from dpfy.ingest.arrow_types import exact_text, from_arrow
+from dpfy.ingest.private_table import DEFAULT_MEMORY, PrivateTable, open_engine
+from dpfy.ingest.values import UnreadableCellError, from_text, physical_type, unreadable
+from dpfy.schema import TableSchema
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Batches = Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
+
+
+class _Typed:
+    """Turns the cells of each batch into physical columns; remembers the first fault for the caller."""
+
+    def __init__(self, batches: Batches, schema: TableSchema, users: Sequence[str], *, text: bool, name: str):
+        self._batches = batches
+        self._schema = schema
+        self._users = users
+        self._text = text
+        self._name = name
+        self.fault: DpfyError | None = None
+        self.rows = 0
+
+    @property
+    def arrow_schema(self) -> pa.Schema:
+        import pyarrow as pa
+
+        columns = [(f"c{i}", physical_type(c)) for i, c in enumerate(self._schema.columns)]
+        users = [(f"u{i}", pa.string()) for i in range(len(self._users))]
+        return pa.schema([("row", pa.int64()), *columns, *users])
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in self._batches(self._schema.names):
+                yield self._convert(batch)
+                self.rows += batch.num_rows
+        except DpfyError as fault:
+            # The engine would wrap it into a message of its own.
+            self.fault = fault
+            raise
+
+    def _convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        import numpy as np
+        import pyarrow as pa
+
+        arrays = [pa.array(np.arange(self.rows, self.rows + batch.num_rows, dtype=np.int64))]
+        reading = self._schema.reading
+        for spec, cells in zip(self._schema.columns, batch.columns, strict=True):
+            try:
+                is_text = self._text and pa.types.is_string(cells.type)
+                arrays.append(from_text(spec, cells, reading) if is_text else from_arrow(spec, cells))
+            except UnreadableCellError as error:
+                raise unreadable(spec, self.rows + error.position, self._name) from None
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+                raise SourceError(
+                    f"{self._name}: column {spec.name!r} of type {cells.type} can't be read as {spec.type}.",
+                    hint="Correct the column's type in the schema.",
+                    file=self._name,
+                ) from None
+        arrays += [exact_text(batch.column(self._schema.index(user))) for user in self._users]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.arrow_schema)
+
+
+def load(
+    batches: Batches,
+    schema: TableSchema,
+    users: Sequence[str],
+    *,
+    text: bool,
+    name: str,
+    memory_limit: str = DEFAULT_MEMORY,
+) -> PrivateTable:
+    """Reads all rows into a private table.
+
+    **Privacy:** private values go into the engine and nowhere else.
+
+    Args:
+        batches: gives the named columns, in that order, batch by batch.
+        schema: of the columns.
+        users: names of the user columns.
+        text: cells are text and are read by the schema.
+        name: of the source, for messages.
+        memory_limit: of the engine, such as "2GB"; beyond it, encrypted pages go to a private folder.
+
+    Raises:
+        SourceError: names the row and column that can't be read.
+    """
+    import duckdb
+    import pyarrow as pa
+
+    typed = _Typed(batches, schema, users, text=text, name=name)
+    connection, spill = open_engine(memory_limit)
+    try:
+        reader = pa.RecordBatchReader.from_batches(typed.arrow_schema, iter(typed))
+        connection.register("incoming", reader)
+        connection.execute(f"CREATE TABLE {PrivateTable.relation} AS SELECT * FROM incoming")
+        connection.unregister("incoming")
+        table = PrivateTable(connection=connection, schema=schema, user_columns=users, spill=spill)
+        table.create_view()
+    except BaseException as error:
+        connection.close()
+        shutil.rmtree(spill, ignore_errors=True)
+        if typed.fault is not None:
+            raise typed.fault from None
+        if isinstance(error, duckdb.Error):
+            raise SourceError(f"{name}: the rows could not be loaded.", hint=_advice(error), file=name) from None
+        raise
+    if typed.rows == 0:
+        table.close()
+        raise SourceError(f"no data rows in {name}.", hint="Check that it is the right file.", file=name)
+    return table
+
+
+def _advice(error: Exception) -> str:
+    """The engine's message may quote cells: only its kind is passed on."""
+    return "Raise the memory limit or free disk space." if "Memory" in type(error).__name__ else "Check the source."
