@@ -63,15 +63,11 @@ def pearson(columns: Sequence[FloatArray]) -> FloatArray:
     return np.asarray(np.clip(r, -1.0, 1.0), dtype=np.float64)
 
 
-def association_matrix(
-    table: EncodedTable, values: Sequence[ColumnValues], chosen: Sequence[int]
-) -> FloatArray:
+def association_matrix(table: EncodedTable, values: Sequence[ColumnValues], chosen: Sequence[int]) -> FloatArray:
     """The matrix of associations among the chosen columns; 1 on the diagonal of columns that vary."""
     size = len(chosen)
     matrix = np.full((size, size), np.nan)
-    numeric = [
-        p for p, c in enumerate(chosen) if values[c].kind == "number" and values[c].numbers is not None
-    ]
+    numeric = [p for p, c in enumerate(chosen) if values[c].kind == "number" and values[c].numbers is not None]
     r = pearson([values[chosen[p]].finite() for p in numeric])
     place = {p: k for k, p in enumerate(numeric)}
     for a in range(size):

@@ -98,9 +98,7 @@ def fit_bins(real: ColumnValues) -> ColumnBins:
         return ColumnBins(points=values, size=len(values) + 2, missing=len(values))
     heavy = values[(counts >= HEAVY_SHARE * counts.sum()) | np.isinf(values)]
     rest = real.numbers[~real.missing & ~np.isin(real.numbers, heavy)]
-    edges = (
-        np.unique(np.quantile(rest, np.linspace(0, 1, QUANTILE_BINS + 1)))[1:-1] if len(rest) else np.empty(0)
-    )
+    edges = np.unique(np.quantile(rest, np.linspace(0, 1, QUANTILE_BINS + 1)))[1:-1] if len(rest) else np.empty(0)
     inner = len(edges) + 1 + len(heavy)
     return ColumnBins(edges=edges, heavy=heavy, size=inner + 1, missing=inner)
 

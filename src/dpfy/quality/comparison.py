@@ -86,8 +86,7 @@ def compare(
     notes: list[str] = []
     if user is not None and len(tables) > 2 and _overlap(real, holdout, user):
         notes.append(
-            f"The holdout shares users (column {user!r}) with the real table, so that it is no holdout: "
-            f"it is not used."
+            f"The holdout shares users (column {user!r}) with the real table, so that it is no holdout: it is not used."
         )
         tables = tables[:2]
     sizes = [table.num_rows for table in tables]
@@ -156,9 +155,7 @@ def _figures(
     )
 
 
-def _chosen(
-    columns: Sequence[ReportColumn], leave_out: Sequence[str], user: str | None
-) -> list[ReportColumn]:
+def _chosen(columns: Sequence[ReportColumn], leave_out: Sequence[str], user: str | None) -> list[ReportColumn]:
     out = {*leave_out, user}
     shown = [column for column in columns if column.name not in out]
     names = [column.name for column in shown]
@@ -166,22 +163,16 @@ def _chosen(
     if twice:
         raise SpecError(f"Each column must be named once; named twice: {', '.join(map(repr, twice))}.")
     if not shown:
-        raise SpecError(
-            "At least one column must be compared; none is left.", hint="Leave out fewer columns."
-        )
+        raise SpecError("At least one column must be compared; none is left.", hint="Leave out fewer columns.")
     return shown
 
 
-def _check(
-    tables: Sequence[Any], shown: Sequence[ReportColumn], target: str | None, user: str | None
-) -> None:
+def _check(tables: Sequence[Any], shown: Sequence[ReportColumn], target: str | None, user: str | None) -> None:
     wanted = [column.name for column in shown] + ([user] if user is not None else [])
     for table, name in zip(tables, ("real", "synthetic", "holdout"), strict=False):
         lacking = [column for column in wanted if table.column_names.count(column) != 1]
         if lacking:
-            listed = ", ".join(map(repr, lacking[:8])) + (
-                f" and {len(lacking) - 8} more" * (len(lacking) > 8)
-            )
+            listed = ", ".join(map(repr, lacking[:8])) + (f" and {len(lacking) - 8} more" * (len(lacking) > 8))
             raise SpecError(
                 f"The {name} table must have each compared column once; it lacks or repeats {listed}.",
                 hint="Compare tables with the same columns, or leave these out.",
@@ -224,9 +215,7 @@ def _unit_of(users: IndexArray) -> IndexArray:
     return out
 
 
-def _read(
-    tables: Sequence[Any], shown: Sequence[ReportColumn], user: str | None, notes: list[str]
-) -> _Tables:
+def _read(tables: Sequence[Any], shown: Sequence[ReportColumn], user: str | None, notes: list[str]) -> _Tables:
     columns: list[list[ColumnValues]] = []
     for column in shown:
         values, note = read_column(column.name, column.kind, tables)
@@ -249,9 +238,7 @@ def worst_columns(apart: DistanceFigures, most: int) -> list[int]:
 
 def _associations(read: _Tables, apart: DistanceFigures, names: Sequence[str]) -> AssociationFigures:
     chosen = worst_columns(apart, MOST_SHOWN)
-    both = [
-        association_matrix(read.encoded[t], [values[t] for values in read.columns], chosen) for t in (0, 1)
-    ]
+    both = [association_matrix(read.encoded[t], [values[t] for values in read.columns], chosen) for t in (0, 1)]
     return associations(names, chosen, both[0], both[1])
 
 

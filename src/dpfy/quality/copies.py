@@ -81,9 +81,7 @@ def _owners(keys: Sequence[RowKeys], people: IndexArray) -> list[list[IndexArray
     return out
 
 
-def copy_rate(
-    keys: Sequence[RowKeys], people: IndexArray, *, least_excess: float, least_ratio: float
-) -> CopyRate:
+def copy_rate(keys: Sequence[RowKeys], people: IndexArray, *, least_excess: float, least_ratio: float) -> CopyRate:
     """Rates of meeting real rows, and whether they are above those of independent rows.
 
     Args:
@@ -117,9 +115,7 @@ def copy_rate(
 def unknown_rate(reason: str) -> CopyRate:
     """No rates, and why."""
     nothing = absent(reason)
-    return CopyRate(
-        share=nothing, expected=nothing, single_share=nothing, expected_single=nothing, flagged=False
-    )
+    return CopyRate(share=nothing, expected=nothing, single_share=nothing, expected_single=nothing, flagged=False)
 
 
 def grid_edges(numbers: FloatArray, bins: int, *, shifted: bool) -> FloatArray:
@@ -239,9 +235,7 @@ def _verdict(exact: CopyRate, near: CopyRate, whose: str) -> tuple[Verdict, str]
                 "before anything is handed on."
             )
     usual = (
-        " In a table with so few distinct rows equal rows are normal."
-        if (exact.expected.value or 0.0) > 0.5
-        else ""
+        " In a table with so few distinct rows equal rows are normal." if (exact.expected.value or 0.0) > 0.5 else ""
     )
     return "not_flagged", (
         f"{exact.share.value:.1%} of the synthetic rows equal a real row; among independent rows "

@@ -158,10 +158,7 @@ def _floors(floor: Floor, sets: Sequence[Columns]) -> list[float]:
 
 def _mean_distances(pairs: Sequence[TablePair], sets: Sequence[Columns]) -> npt.NDArray[np.float64]:
     return np.array(
-        [
-            np.mean([total_variation(histogram(a, columns), histogram(b, columns)) for a, b in pairs])
-            for columns in sets
-        ]
+        [np.mean([total_variation(histogram(a, columns), histogram(b, columns)) for a, b in pairs]) for columns in sets]
     )
 
 

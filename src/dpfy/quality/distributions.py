@@ -15,9 +15,7 @@ _HISTOGRAM_BINS = 28
 _TRIMMED = 0.005
 
 
-def distribution(
-    bins: ColumnBins, columns: Sequence[ColumnValues], codes: Sequence[CodeArray]
-) -> Distribution:
+def distribution(bins: ColumnBins, columns: Sequence[ColumnValues], codes: Sequence[CodeArray]) -> Distribution:
     """One column's distribution.
 
     Args:

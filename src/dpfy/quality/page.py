@@ -109,11 +109,7 @@ def _privacy(statement: Mapping[str, Any]) -> str:
     ):
         value = statement.get(key)
         if isinstance(value, Mapping):
-            value = (
-                value.get("plain_words")
-                or value.get("text")
-                or ", ".join(f"{k}: {v}" for k, v in value.items())
-            )
+            value = value.get("plain_words") or value.get("text") or ", ".join(f"{k}: {v}" for k, v in value.items())
         elif isinstance(value, list | tuple):
             value = ", ".join(map(str, value))
         if value is not None and value != "":
@@ -177,14 +173,11 @@ def _spent(charges: object) -> str:
     for _, kind, part in rows:
         sums[kind] = sums.get(kind, 0.0) + part
     parts = "".join(
-        f'<li><i class="swatch k-{kind}"></i>{escape(_MEANINGS[kind])}: {part:.0%}</li>'
-        for kind, part in sums.items()
+        f'<li><i class="swatch k-{kind}"></i>{escape(_MEANINGS[kind])}: {part:.0%}</li>' for kind, part in sums.items()
     )
     listed = "".join(f"<li>{escape(label)}: {part:.1%}</li>" for label, _, part in rows)
     how = (
-        ""
-        if given
-        else " Parts are in proportion to each charge’s own epsilon; composed they cost less than the sum."
+        "" if given else " Parts are in proportion to each charge’s own epsilon; composed they cost less than the sum."
     )
     said = "; ".join(f"{_MEANINGS[kind]} {part:.0%}" for kind, part in sums.items())
     return (
@@ -247,11 +240,7 @@ def _distance_head(figures: QualityFigures) -> list[str]:
         sentence = f"Over {over}, on average {against.value:.1%} of the synthetic rows "
         sentence += f"would have to change to match {other}"
         sentence += "." if way.floor.value is None else f"; chance alone would make it {way.floor.value:.1%}."
-    return [
-        _head(
-            f"{many}, distance", _plain(against, ".1%"), f"chance alone: {_plain(way.floor, '.1%')}", sentence
-        )
-    ]
+    return [_head(f"{many}, distance", _plain(against, ".1%"), f"chance alone: {_plain(way.floor, '.1%')}", sentence)]
 
 
 def _utility_head(figures: QualityFigures) -> list[str]:

@@ -38,9 +38,7 @@ class ReportFiles:
     json: Path
 
 
-def write_report(
-    figures: QualityFigures, statement: Mapping[str, Any], folder: Path, *, title: str
-) -> ReportFiles:
+def write_report(figures: QualityFigures, statement: Mapping[str, Any], folder: Path, *, title: str) -> ReportFiles:
     """Writes report.html and report.json; on an error both stay as they were.
 
     **Privacy:** both files hold figures of the raw data, outside the guarantee. They are made readable
@@ -62,9 +60,7 @@ def write_report(
     plain = _strict(dict(statement))
     document = ReportDocument(title=title, statement=plain, figures=figures)
     texts = {
-        "report.json": json.dumps(
-            document.model_dump(mode="json"), allow_nan=False, ensure_ascii=False, indent=1
-        ),
+        "report.json": json.dumps(document.model_dump(mode="json"), allow_nan=False, ensure_ascii=False, indent=1),
         "report.html": build_page(figures, plain, title),
     }
     target = Path(folder)

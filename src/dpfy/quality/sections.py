@@ -110,10 +110,7 @@ def distance_section(figures: DistanceFigures) -> str:
     most = max([c.distance.value or 0.0 for c in rows] + [c.floor.value or 0.0 for c in rows] + [1e-9])
     columns = table(
         ["Column", "#Distance", "#Chance alone", "Distance (bar) and chance (line)"],
-        [
-            (escape(c.name), number(c.distance), number(c.floor), _meter(c.distance, c.floor, most))
-            for c in rows
-        ],
+        [(escape(c.name), number(c.distance), number(c.floor), _meter(c.distance, c.floor, most)) for c in rows],
         tall=len(rows) > 14,
         label="Distance of each column",
     )
@@ -126,8 +123,7 @@ def distance_section(figures: DistanceFigures) -> str:
         "common. "
         "Beside it stands what chance alone would give; a distance near it can't be improved upon.</p>",
         ways,
-        f'<p class="note">{escape(figures.bin_rule)}</p><p class="note">Chance: '
-        f"{escape(figures.floor_rule)}</p>",
+        f'<p class="note">{escape(figures.bin_rule)}</p><p class="note">Chance: {escape(figures.floor_rule)}</p>',
         "<h3>Column by column, worst first</h3>",
         columns,
         _pairs(figures),
@@ -198,17 +194,13 @@ def association_section(figures: AssociationFigures, columns: int) -> str:
     )
     drawn = "".join(
         f"<figure><h3>{name}</h3>"
-        + svg.heat_map(
-            figures.columns, matrix, colour, f"{name}: associations among {len(figures.columns)} columns"
-        )
+        + svg.heat_map(figures.columns, matrix, colour, f"{name}: associations among {len(figures.columns)} columns")
         + "</figure>"
         for name, matrix, colour in maps
     )
     some = ""
     if len(figures.columns) < columns:
-        some = (
-            f'<p class="note">Shown are the {len(figures.columns)} of {columns} columns that differ most.</p>'
-        )
+        some = f'<p class="note">Shown are the {len(figures.columns)} of {columns} columns that differ most.</p>'
     if len(figures.columns) > 30:
         listed = ", ".join(escape(name) for name in figures.columns)
         some += f"<details><summary>The columns from left to right</summary><p>{listed}</p></details>"
@@ -258,10 +250,7 @@ def utility_section(figures: UtilityFigures) -> str:
         else ""
     )
     reasons = {
-        m.reason
-        for t in figures.targets
-        for m in (t.trained_on_synthetic, t.trained_on_real)
-        if m.value is None
+        m.reason for t in figures.targets for m in (t.trained_on_synthetic, t.trained_on_real) if m.value is None
     }
     notes = [*(note for t in figures.targets for note in t.notes), *sorted(reasons)]
     listed = "".join(f'<p class="note">{escape(note)}</p>' for note in dict.fromkeys(notes))
@@ -284,9 +273,7 @@ def utility_section(figures: UtilityFigures) -> str:
 def _accuracy(target: TargetUtility) -> str:
     if target.task == "regression":
         return "–"
-    return " / ".join(
-        share(m) for m in (target.accuracy_synthetic, target.accuracy_real, target.accuracy_baseline)
-    )
+    return " / ".join(share(m) for m in (target.accuracy_synthetic, target.accuracy_real, target.accuracy_baseline))
 
 
 def user_section(figures: UserFigures, cap: object) -> str:
@@ -311,8 +298,7 @@ def user_section(figures: UserFigures, cap: object) -> str:
         "</div>",
         capped,
         "<h3>What stays the same within a user</h3>",
-        "<p>Share of users with two or more rows in whom a column keeps one value, such as a year of "
-        "birth.</p>",
+        "<p>Share of users with two or more rows in whom a column keeps one value, such as a year of birth.</p>",
         table(
             ["Column", "#Real", "#Synthetic"],
             [(escape(s.name), share(s.real), share(s.synthetic)) for s in rows],
@@ -356,6 +342,5 @@ def copy_section(figures: CopyFigures) -> str:
         "met by chance. That no copies are found says nothing about the guarantee, and the guarantee "
         "doesn’t rest on "
         "this check. Keys and user ids are left out of the comparison.</p>",
-        f'<p class="note">{escape(figures.baseline_rule)} '
-        f"{escape(figures.near_rule or figures.near.share.reason)}</p>",
+        f'<p class="note">{escape(figures.baseline_rule)} {escape(figures.near_rule or figures.near.share.reason)}</p>',
     )

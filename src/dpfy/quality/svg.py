@@ -59,9 +59,7 @@ def _text(x: float, y: float, text: str, *, anchor: str = "start", kind: str = "
 
 
 def _rect(x: float, y: float, width: float, height: float, kind: str) -> str:
-    return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}" class="{kind}"/>'
-    )
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(0.0, width):.1f}" height="{height:.1f}" class="{kind}"/>'
 
 
 def _bar_rows(bars: Sequence[Bar], top: float) -> str:
@@ -78,9 +76,7 @@ def _bar_rows(bars: Sequence[Bar], top: float) -> str:
             + _text(_LABEL - 6, y + 13.5, shortened(bar.label, 16), anchor="end", kind=quiet)
             + _rect(_LABEL, y + 2, room * (bar.real or 0.0) / most, 15, "real")
             + _rect(_LABEL, y + 6, room * (bar.synthetic or 0.0) / most, 7, "made")
-            + _text(
-                WIDTH, y + 13.5, f"{percent(bar.real)} · {percent(bar.synthetic)}", anchor="end", kind="value"
-            )
+            + _text(WIDTH, y + 13.5, f"{percent(bar.real)} · {percent(bar.synthetic)}", anchor="end", kind="value")
             + "</g>"
         )
     return "".join(parts)
@@ -89,9 +85,7 @@ def _bar_rows(bars: Sequence[Bar], top: float) -> str:
 def distribution_picture(item: Distribution) -> str:
     """One column's distribution: an outline over an axis for the histogram, bars for single values."""
     said = f"Distribution of {item.name}, real against synthetic. "
-    said += "; ".join(
-        f"{bar.label}: {percent(bar.real)} against {percent(bar.synthetic)}" for bar in item.bars
-    )
+    said += "; ".join(f"{bar.label}: {percent(bar.real)} against {percent(bar.synthetic)}" for bar in item.bars)
     body, top = "", 0.0
     if item.edges:
         body, top = _outlines(item), _PLOT + 36.0
@@ -153,9 +147,7 @@ def date_ticks(low: float, high: float, wanted: int = 4) -> list[tuple[float, st
     span = high - low
     begin, end = np.datetime64(int(low), "s"), np.datetime64(int(high), "s")
     if span > 2.5 * _YEAR:
-        step = next(
-            s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if span / (s * _YEAR) <= wanted + 1
-        )
+        step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000) if span / (s * _YEAR) <= wanted + 1)
         years = np.arange(begin.astype("datetime64[Y]"), end.astype("datetime64[Y]") + 1)
         return _starts([y for y in years if (y.astype(int) + 1970) % step == 0], low, high, 4)
     if span > 75 * _DAY:
@@ -169,9 +161,7 @@ def date_ticks(low: float, high: float, wanted: int = 4) -> list[tuple[float, st
     return [(low, date_word(float(int(low)))), (high, date_word(float(int(high))))]
 
 
-def _starts(
-    moments: Sequence[np.datetime64], low: float, high: float, letters: int
-) -> list[tuple[float, str]]:
+def _starts(moments: Sequence[np.datetime64], low: float, high: float, letters: int) -> list[tuple[float, str]]:
     ticks = [(float(m.astype("datetime64[s]").astype(np.int64)), str(m)[:letters]) for m in moments]
     return [(place, label) for place, label in ticks if low <= place <= high]
 
@@ -198,9 +188,7 @@ def upright_bars(bars: Sequence[Bar], description: str, unit: str) -> str:
     said = (
         description
         + " "
-        + "; ".join(
-            f"{bar.label}: real {percent(bar.real)}, synthetic {percent(bar.synthetic)}" for bar in bars
-        )
+        + "; ".join(f"{bar.label}: real {percent(bar.real)}, synthetic {percent(bar.synthetic)}" for bar in bars)
     )
     return frame(base + 36, said, "".join(parts), width=640)
 
@@ -230,9 +218,10 @@ def heat_map(
     """A square matrix as coloured cells; grey where it is not defined. Labels while there is room."""
     n = len(names)
     labelled = n <= 30
-    margin = 92.0 if labelled else 4.0
+    font = min(11.0, max(5.5, (WIDTH - 94.0) / max(1, n) * 0.85))
+    longest = max((len(name) for name in names), default=0)
+    margin = min(92.0, longest * font * 0.62 + 8) if labelled else 4.0
     cell = (WIDTH - margin - 2) / max(1, n)
-    font = min(11.0, max(5.5, cell * 0.85))
     parts = [_rect(margin, 0, cell * n, cell * n, "sheet")]
     for r, row in enumerate(matrix):
         for c, value in enumerate(row):
@@ -244,21 +233,17 @@ def heat_map(
                 title = f"<title>{escape(names[r])} × {escape(names[c])}: {shown}</title>"
             place = f'x="{margin + c * cell:.1f}" y="{r * cell:.1f}" width="{cell:.2f}" height="{cell:.2f}"'
             fill = "#d9dbe0" if value is None else colour(value)
-            parts.append(
-                f'<rect {place} fill="{fill}">{title}</rect>' if title else f'<rect {place} fill="{fill}"/>'
-            )
+            parts.append(f'<rect {place} fill="{fill}">{title}</rect>' if title else f'<rect {place} fill="{fill}"/>')
     if labelled:
         for order, name in enumerate(names):
             middle = (order + 0.5) * cell
-            short = escape(shortened(name, int((margin - 6) / (font * 0.62))))
+            short = escape(shortened(name, int((margin - 7) / (font * 0.62))))
             size = f'style="font-size:{font:.1f}px"'
             parts.append(
-                f'<text x="{margin - 4:.1f}" y="{middle + font * 0.35:.1f}" text-anchor="end" '
-                f"{size}>{short}</text>"
+                f'<text x="{margin - 4:.1f}" y="{middle + font * 0.35:.1f}" text-anchor="end" {size}>{short}</text>'
             )
             x, y = margin + middle + font * 0.35, cell * n + 5
             parts.append(
-                f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end" '
-                f"{size}>{short}</text>"
+                f'<text transform="translate({x:.1f} {y:.1f}) rotate(-90)" text-anchor="end" {size}>{short}</text>'
             )
     return frame(cell * n + (margin if labelled else 4), description, "".join(parts))

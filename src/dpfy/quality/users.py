@@ -51,8 +51,7 @@ def rows_per_user_bars(real: IndexArray, synthetic: IndexArray) -> tuple[Bar, ..
             break
         label = str(low) if low == high else f"{low}–{high}" if high else f"{low}+"
         shares = [
-            float(((c >= low) & ((c <= high) if high else True)).mean()) if len(c) else None
-            for c in (real, synthetic)
+            float(((c >= low) & ((c <= high) if high else True)).mean()) if len(c) else None for c in (real, synthetic)
         ]
         bars.append(Bar(label=label, real=shares[0], synthetic=shares[1]))
     return tuple(bars)

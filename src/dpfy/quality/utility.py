@@ -238,9 +238,7 @@ def _target(
     if len(real) < len(rows[0]) or len(drawn) < len(rows[1]):
         notes.append("Rows without a target, or with one that the real table lacks, are left out.")
     if classes >= MOST_CLASSES:
-        notes.append(
-            f"Only the {MOST_CLASSES - 1} most frequent classes are told apart; the rest are one class."
-        )
+        notes.append(f"Only the {MOST_CLASSES - 1} most frequent classes are told apart; the rest are one class.")
     return TargetUtility(
         target=columns[place][0].name,
         task=task,

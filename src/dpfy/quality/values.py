@@ -82,9 +82,7 @@ def read_column(name: str, kind: Kind, tables: Sequence[Any]) -> tuple[list[Colu
             numbers = [attempt(array) for array in arrays]
             if all(item is not None for item in numbers):
                 return [_numeric(name, kind, n, a, arrays) for n, a in zip(numbers, arrays, strict=True)], ""
-    note = (
-        "" if kind == "category" else f"Column {name!r} holds text that is no {kind}; compared as categories."
-    )
+    note = "" if kind == "category" else f"Column {name!r} holds text that is no {kind}; compared as categories."
     return [_worded(name, array) for array in arrays], note
 
 
@@ -216,9 +214,7 @@ def _numeric(name: str, kind: Kind, numbers: Any, array: Any, arrays: Sequence[A
     integers = None
     if all(pa.types.is_integer(item.type) for item in arrays):
         integers = _filled(array, 0).astype(np.int64, casting="unsafe").view(np.uint64)
-    return ColumnValues(
-        name=name, kind=kind, numbers=numbers, words=None, integers=integers, missing=np.isnan(numbers)
-    )
+    return ColumnValues(name=name, kind=kind, numbers=numbers, words=None, integers=integers, missing=np.isnan(numbers))
 
 
 def _worded(name: str, array: Any) -> ColumnValues:

@@ -36,6 +36,12 @@ def test_cramers_v_is_one_for_a_copy_and_zero_for_a_stranger(figures_of):
     assert found.mean_difference.value == 0.0
 
 
+def test_cramers_v_does_not_grow_with_the_number_of_cells(figures_of):
+    rng = np.random.default_rng(0)
+    table = pa.table({name: rng.integers(0, 20, 300).astype(str) for name in "ab"})
+    assert figures_of(table, table).associations.real[0][1] < 0.12  # 0.25 without the correction
+
+
 def test_a_changed_sign_shows_in_the_difference(figures_of):
     rng = np.random.default_rng(0)
     x = rng.normal(size=1000)

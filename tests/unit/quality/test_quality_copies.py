@@ -34,6 +34,16 @@ def test_a_little_noise_does_not_hide_a_copy(case):
     assert found.near.share.value > 0.9
 
 
+def test_jitter_wider_than_the_gaps_between_values_is_seen(figures_of, people_table):
+    real = people_table(2000, 1)
+    place = real.column_names.index("spend")
+    moved = real["spend"].to_numpy() + np.random.default_rng(0).choice([-0.3, 0.3], real.num_rows)
+    found = figures_of(real, real.set_column(place, "spend", pa.array(moved))).copies
+    assert not found.exact.flagged
+    assert found.near.flagged
+    assert found.near.share.value > 0.7
+
+
 def test_independent_rows_are_not_flagged(case):
     found = case("043/real.csv", "043/independent.csv")
     assert found.verdict == "not_flagged"

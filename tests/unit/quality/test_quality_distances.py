@@ -34,13 +34,21 @@ def test_missing_unseen_and_heavy_values_have_bins_of_their_own(figures_of):
     assert words.distances.columns[0].distance.value == pytest.approx(0.5)
 
 
+def test_a_heavy_value_is_told_from_its_neighbours(figures_of):
+    def spiked(zeros):
+        return pa.table({"n": [0.0] * zeros + [0.25] * (100 - zeros) + [float(i) for i in range(1, 101)]})
+
+    found = figures_of(spiked(100), spiked(80)).distances.columns[0]
+    assert found.distance.value == pytest.approx(0.1)
+
+
 def test_numbers_lie_in_twenty_quantile_bins(figures_of):
     real = pa.table({"n": np.arange(1000.0)})
     # Within a bin of 50 rows nothing is seen; one bin further everything of that bin is.
     moved = np.arange(1000.0)
     moved[:50] = 25.0
     assert figures_of(real, pa.table({"n": moved})).distances.columns[0].distance.value == 0.0
-    moved[:50] = 75.0
+    moved[:50] = 52.0  # the first edge lies just below 50
     assert figures_of(real, pa.table({"n": moved})).distances.columns[0].distance.value == 0.05
 
 
@@ -49,10 +57,7 @@ def test_a_shifted_column_is_seen_in_that_column_alone(figures_of, people_table)
     place = made.column_names.index("spend")
     shifted = made.set_column(place, "spend", pa.array(made["spend"].to_numpy() + 15))
     before, after = figures_of(real, made).distances, figures_of(real, shifted).distances
-    changes = {
-        b.name: a.distance.value - b.distance.value
-        for a, b in zip(after.columns, before.columns, strict=True)
-    }
+    changes = {b.name: a.distance.value - b.distance.value for a, b in zip(after.columns, before.columns, strict=True)}
     assert changes.pop("spend") > 0.1
     assert set(changes.values()) == {0.0}
 

@@ -8,6 +8,8 @@ import json
 import os
 import re
 import stat
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -71,9 +73,7 @@ def test_json_is_strict_where_figures_are_undefined(shared, read_csv, figures_of
     ReportDocument.model_validate(document)
     assert document["version"] == 1
     assert document["statement"]["epsilon"] is None
-    assert not re.search(
-        r"\b(nan|inf)\b", html.replace("<h3>inf</h3>", "").split("</style>")[1].split("id=")[0]
-    )
+    assert not re.search(r"\b(nan|inf)\b", html.replace("<h3>inf</h3>", "").split("</style>")[1].split("id=")[0])
     empty = figures_of(table, table.slice(0, 0), columns=columns_of(table), user="user_id")
     _, document = _written(empty, tmp_path)
     way = document["figures"]["distances"]["ways"][0]["mean"]
@@ -246,6 +246,16 @@ def test_dates_written_as_text_are_read_in_one_way_for_all_tables():
     assert values[0].kind == "category"
     assert "'d'" in note
     assert "soon" not in note
+
+
+def test_the_room_is_light_until_it_is_used():
+    code = (
+        "import sys, dpfy.quality; "
+        "heavy = {'numpy', 'pyarrow', 'sklearn', 'scipy', 'pydantic'} & set(sys.modules); assert not heavy, heavy; "
+        "import dpfy.quality.report, dpfy.quality.comparison; "
+        "heavy = {'sklearn', 'scipy', 'pandas'} & set(sys.modules); assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_ticks_are_round():
