@@ -43,7 +43,12 @@ class SourceTable(Protocol):
 
     @property
     def natural_view(self) -> str:
-        """View with the original column names, and row."""
+        """View with the original column names, and the row's number."""
+        ...
+
+    @property
+    def natural_row(self) -> str:
+        """What the row's number is called there: "row", unless a column has that name."""
         ...
 
     @property
@@ -113,7 +118,7 @@ def candidate_rows(
     ids = id_expressions(unit, table="s")
     conditions = [f"({expression}) IS NOT NULL" for expression in ids]
     if predicate is not None:
-        conditions.append(f"s.row IN (SELECT row FROM {table.natural_view} WHERE {predicate})")
+        conditions.append(f"s.row IN (SELECT {table.natural_row} FROM {table.natural_view} WHERE {predicate})")
     if opted_out:
         conditions += [f"({expression}) NOT IN (SELECT id FROM opted_out)" for expression in ids]
     listed = "".join(f", {expression} AS id{place}" for place, expression in enumerate(ids))

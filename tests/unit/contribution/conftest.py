@@ -24,6 +24,7 @@ class SmallTable:
     relation: str
     natural_view: str
     schema: TableSchema
+    natural_row: str = "row"
 
 
 MakeTable = Callable[..., SmallTable]
@@ -39,10 +40,11 @@ def make_table() -> MakeTable:
     ) -> SmallTable:
         connection = duckdb.connect()
         count = len(next(iter(columns.values())))
-        natural = pa.table(columns).append_column("row", pa.array(rows or range(count), pa.int64()))
+        number = "natural_row" if "row" in columns else "row"
+        natural = pa.table(columns).append_column(number, pa.array(rows or range(count), pa.int64()))
         physical = pa.table(
             {
-                "row": natural["row"],
+                "row": natural[number],
                 **{f"c{place}": natural[name] for place, name in enumerate(columns)},
                 **{f"u{place}": natural[name].cast(pa.string()) for place, name in enumerate(users)},
             }
@@ -52,7 +54,7 @@ def make_table() -> MakeTable:
             connection.execute(f"CREATE TABLE {name} AS SELECT * FROM incoming")
             connection.unregister("incoming")
         schema = TableSchema(columns=tuple(ColumnSpec(name=name, type="text") for name in columns))
-        return SmallTable(connection, "source", "source_natural", schema)
+        return SmallTable(connection, "source", "source_natural", schema, number)
 
     return make
 

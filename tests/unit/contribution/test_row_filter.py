@@ -103,6 +103,15 @@ def test_whatever_could_look_beyond_the_row_is_refused(make_table: MakeTable, wh
         kept(make_table, where)
 
 
+def test_a_column_called_row_is_a_column_like_others(make_table: MakeTable) -> None:
+    table = make_table({"row": [7, 8, 9]})
+    bounded = bound(table, PrivacyUnit(), key=KEY, max_records_per_user=1, where="row > 7")
+    kept_values = table.connection.execute(f"SELECT row, c0 FROM {bounded.relation} ORDER BY row").fetchall()
+    assert kept_values == [(1, 8), (2, 9)]
+    with pytest.raises(ContributionError):
+        bound(table, PrivacyUnit(), key=KEY, max_records_per_user=1, where="natural_row > 0")
+
+
 def test_text_compared_with_a_number_is_explained_without_a_cell(make_table: MakeTable) -> None:
     with pytest.raises(ContributionError) as refused:
         kept(make_table, "city > 4")
