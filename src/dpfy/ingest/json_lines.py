@@ -165,7 +165,7 @@ class JsonLinesInput:
         schema = pa.schema([(name, pa.string()) for name in names])
         for _, lines in self._lines():
             engine.register("lines", lines)
-            table = engine.execute(f"SELECT {texts} FROM ({_extract(names)})", [_pointers(names)]).to_arrow_table()
+            table = engine.sql(f"SELECT {texts} FROM ({_extract(names)})", params=[_pointers(names)]).to_arrow_table()
             for batch in table.to_batches():
                 columns = [self._without_empty(c.cast(pa.string())) for c in batch.columns]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
