@@ -34,16 +34,6 @@ class Population:
     rows_per_user: Floats
 
 
-def coarse_edges(cap: int) -> tuple[int, ...]:
-    """Public borders for rows per user: each number up to 6, then steps that grow; the last is cap + 1."""
-    edges, width = [1], 1
-    while edges[-1] <= cap:
-        if edges[-1] >= 6:
-            width = max(1, edges[-1] // 4)
-        edges.append(edges[-1] + width)
-    return (*(e for e in edges if e <= cap), cap + 1)
-
-
 def count_records(exact: int, *, mu_squared: float, meter: Meter, noise: NoiseSource) -> Population:
     """Releases the number of records, when the unit is one record.
 
@@ -54,7 +44,20 @@ def count_records(exact: int, *, mu_squared: float, meter: Meter, noise: NoiseSo
     return Population(users=size, records=size, rows_per_user=np.ones(1))
 
 
-def count_users(exact: NDArray[np.int64], *, mu_squared: float, meter: Meter, noise: NoiseSource) -> NDArray[np.int64]:
+@dataclass(frozen=True, kw_only=True)
+class NoisyUsers:
+    """Noisy number of users by number of records.
+
+    Args:
+        counts: int64, one for each public interval.
+        sigma: standard deviation of each.
+    """
+
+    counts: NDArray[np.int64]
+    sigma: float
+
+
+def count_users(exact: NDArray[np.int64], *, mu_squared: float, meter: Meter, noise: NoiseSource) -> NoisyUsers:
     """Releases how many users have how many records.
 
     **Privacy:** each user stands in exactly one cell, so adding or removing one moves one cell by 1: sensitivity 1.
@@ -63,27 +66,33 @@ def count_users(exact: NDArray[np.int64], *, mu_squared: float, meter: Meter, no
         exact: int64, number of users in each public interval of rows per user.
 
     Returns:
-        int64, noisy, same shape.
+        Noisy counts of the same intervals.
     """
-    return _release(exact, mu_squared, "number of users by number of records", meter, noise)
+    noisy = _release(exact, mu_squared, "number of users by number of records", meter, noise)
+    return NoisyUsers(counts=noisy, sigma=mu_squared**-0.5)
 
 
-def population_of(noisy: NDArray[np.int64], edges: Sequence[int], cap: int) -> Population:
+def population_of(noisy: NoisyUsers, upto: Sequence[int], cap: int) -> Population:
     """Users, records and rows per user from noisy interval counts; users above the cap count at the cap.
 
     Post-processing.
 
     Args:
-        noisy: noisy counts of the intervals [edges[i], edges[i + 1]).
-        edges: ascending, starting with 1.
+        noisy: noisy counts; the i-th interval holds users with more than upto[i - 1] and at most upto[i] records.
+        upto: public, ascending, starting with 1.
         cap: the contribution bound.
     """
-    total = max(1.0, float(noisy.sum()))
-    clean = projected(noisy.astype(np.float64), total)
+    counts = noisy.counts.astype(np.float64)
+    # Beyond the last interval that stands out there is nothing but noise, which would only blur the sum.
+    standing = np.flatnonzero(counts >= 3.0 * noisy.sigma)
+    counts = counts[: int(standing[-1]) + 1 if len(standing) else 1]
+    total = max(1.0, float(counts.sum()))
     shares = np.zeros(cap)
-    for count, low, high in zip(clean, edges[:-1], edges[1:], strict=True):
-        inside = np.minimum(np.arange(low, min(high, cap + 1) if low <= cap else low + 1), cap)
-        np.add.at(shares, inside - 1, count / len(inside))
+    below = 0
+    for count, high in zip(projected(counts, total), upto, strict=False):
+        inside = np.arange(min(below, cap - 1), min(high, cap))
+        shares[inside] += count / len(inside)
+        below = high
     shares /= shares.sum()
     mean = float(shares @ np.arange(1, cap + 1))
     return Population(users=round(total), records=max(1, round(total * mean)), rows_per_user=shares)

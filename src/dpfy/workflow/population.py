@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpfy.accounting.meter import Meter
-from dpfy.domain.population import Population, coarse_edges, count_records, count_users, population_of
+from dpfy.domain.population import Population, count_records, count_users, population_of
 from dpfy.noise.source import NoiseSource
 from dpfy.workflow.request import CAP_QUANTILE, FitRequest
 
@@ -47,13 +47,12 @@ def bound_and_count(
         edges = PUBLIC_EDGES
         exact_users = rows_per_user_histogram(table, unit, edges, **chosen)
         noisy = count_users(exact_users, mu_squared=mu_squared, meter=meter, noise=noise)
-        cap = choose_cap(noisy, edges, CAP_QUANTILE)
+        cap = choose_cap(noisy.counts, edges, CAP_QUANTILE)
         bounded = bound(table, unit, key=noise.random_key(), max_records_per_user=cap, **chosen)
         return bounded, population_of(noisy, edges, cap)
     bounded = bound(table, unit, key=noise.random_key(), max_records_per_user=cap, **chosen)
-    edges = coarse_edges(cap)
-    counts = bounded.rows_per_user()
-    starts = np.array(edges[:-1]) - 1
-    exact_users = np.add.reduceat(counts, starts).astype(np.int64)
+    edges = (*(e for e in PUBLIC_EDGES if e < cap), cap)
+    starts = np.array((0, *edges[:-1]))
+    exact_users = np.add.reduceat(bounded.rows_per_user(), starts).astype(np.int64)
     noisy = count_users(exact_users, mu_squared=mu_squared, meter=meter, noise=noise)
     return bounded, population_of(noisy, edges, cap)
