@@ -64,8 +64,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, tall: bool = F
     body = "".join(
         "<tr>"
         + "".join(
-            cell if cell.startswith("<td") else f'<td class="{"n" if n else "name"}">{cell}</td>'
-            for cell, n in zip(row, numeric, strict=True)
+            cell if cell.startswith("<td") else f'<td class="{"n" if n else "" if place else "name"}">{cell}</td>'
+            for place, (cell, n) in enumerate(zip(row, numeric, strict=True))
         )
         + "</tr>"
         for row in rows
