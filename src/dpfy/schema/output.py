@@ -48,10 +48,27 @@ def to_table(schema: TableSchema, columns: Sequence[PhysicalColumn]) -> pa.Table
     import pyarrow as pa
 
     arrays = [
-        spec.to_arrow(values, missing)
-        for spec, (values, missing) in zip(schema.output_columns, columns, strict=True)
+        spec.to_arrow(values, missing) for spec, (values, missing) in zip(schema.output_columns, columns, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(schema))
+
+
+def output_format(path: Path) -> tuple[str, str, str | None]:
+    """The suffix, format and packing of an output file; raises before anything is spent when there is none.
+
+    Raises:
+        SpecError: when the suffix is not known.
+    """
+    suffixes = [s.lower() for s in path.suffixes]
+    packing = _PACKINGS.get(suffixes.pop()) if suffixes and suffixes[-1] in _PACKINGS else None
+    last = suffixes[-1] if suffixes else ""
+    found = _FORMATS.get(last, "")
+    if not found or (found == "parquet" and packing):
+        raise SpecError(
+            f"the output {path.name!r} has no suffix that names a format.",
+            hint="Use .csv, .tsv, .jsonl or .parquet (text also with .gz or .zst).",
+        )
+    return last, found, packing
 
 
 class TableWriter:
@@ -73,23 +90,13 @@ class TableWriter:
         self._schema = schema
         self._columns = schema.output_columns
         self._neutralise = neutralise_formulas
-        suffixes = [s.lower() for s in self.path.suffixes]
-        self._packing = _PACKINGS.get(suffixes.pop()) if suffixes and suffixes[-1] in _PACKINGS else None
-        last = suffixes[-1] if suffixes else ""
-        self._format = _FORMATS.get(last, "")
-        if not self._format or (self._format == "parquet" and self._packing):
-            raise SpecError(
-                f"the output {self.path.name!r} has no suffix that names a format.",
-                hint="Use .csv, .tsv, .jsonl or .parquet (text also with .gz or .zst).",
-            )
+        last, self._format, self._packing = output_format(self.path)
         if not self._columns:
             raise SpecError("no column is left to write.", hint="Drop fewer columns.")
         if not self.path.parent.is_dir():
             raise SpecError(f"the folder of the output {str(self.path)!r} does not exist.", hint="Create it first.")
         self._separator = "\t" if last == ".tsv" else self._schema.reading.separator
-        if last == ".csv" and self._separator in ("auto", "\t"):
-            self._separator = ","
-        elif self._separator == "auto":
+        if (last == ".csv" and self._separator in ("auto", "\t")) or self._separator == "auto":
             self._separator = ","
         self._temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
         self._sink: Any = None

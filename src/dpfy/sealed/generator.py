@@ -12,7 +12,7 @@ from dpfy.errors import SpecError
 from dpfy.generators.protocol import FittedGenerator
 from dpfy.generators.registry import family
 from dpfy.schema import TableSchema
-from dpfy.schema.kinds import arrow_type
+from dpfy.schema.output import TableWriter, arrow_schema, to_table
 from dpfy.sealed.assemble import Assembler
 from dpfy.sealed.contents import Contents, contents_from_json
 from dpfy.sealed.file import SealedParts, read_sealed, write_sealed
@@ -100,14 +100,12 @@ class SealedGenerator:
         """
         import pyarrow as pa
 
-        specs = [spec for spec in self.schema.columns if not spec.drop]
-        fields = pa.schema([(spec.name, arrow_type(spec.arrow_type)) for spec in specs])
         wanted = self.contents.records if rows is None else rows
         tables = [
-            pa.table([spec.to_arrow(b[spec.name].values, b[spec.name].missing) for spec in specs], schema=fields)
-            for b in self.batches(wanted, seed=seed)
+            to_table(self.schema, [(column.values, column.missing) for column in batch.values()])
+            for batch in self.batches(wanted, seed=seed)
         ]
-        return pa.concat_tables(tables) if tables else fields.empty_table()
+        return pa.concat_tables(tables) if tables else arrow_schema(self.schema).empty_table()
 
     def write(
         self,
@@ -123,14 +121,13 @@ class SealedGenerator:
         Returns:
             The number of rows written.
         """
-        from dpfy.schema.output import TableWriter
-
         wanted = self.contents.records if rows is None else rows
         done = 0
         with TableWriter(Path(path), self.schema, neutralise_formulas=neutralise_formulas) as writer:
             for batch in self.batches(wanted, seed=seed):
-                writer.write({name: (column.values, column.missing) for name, column in batch.items()})
-                done += len(next(iter(batch.values())).values) if batch else 0
+                columns = [(column.values, column.missing) for column in batch.values()]
+                writer.write(columns)
+                done += len(columns[0][0])
                 if progress is not None:
                     progress(done / max(1, wanted))
         return done

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpfy.errors import SpecError
+from dpfy.schema.output import output_format
 from dpfy.sealed.generator import SealedGenerator
 from dpfy.workflow.request import Progress, no_progress
 
@@ -34,10 +35,9 @@ def run_sample(
         SealBrokenError: when the model is none or was changed.
         SpecError: when the output can't be written as asked.
     """
-    from dpfy.schema.output import check_output
     from dpfy.workflow.synth import check_folder
 
-    check_output(out)
+    output_format(out)
     check_folder(out)
     if rows is not None and rows < 0:
         raise SpecError(f"--rows must be 0 or more; {rows} was given.")

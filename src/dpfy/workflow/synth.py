@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpfy.errors import SpecError
+from dpfy.schema.output import output_format
 from dpfy.ledger.workspace import Workspace
 from dpfy.workflow.fit import FitOutcome, fitting
 from dpfy.workflow.request import FitRequest, Progress, no_progress
@@ -91,9 +92,7 @@ def run_synth(request: SynthRequest, *, workspace: Path | None = None, progress:
     Raises:
         DpfyError: for bad input; nothing is half-written.
     """
-    from dpfy.schema.output import check_output
-
-    check_output(request.out)
+    output_format(request.out)
     check_folder(request.out)
     if request.report is not None and request.report.exists() and not request.report.is_dir():
         raise SpecError(f"--report needs a folder; {request.report.name!r} is a file.")
