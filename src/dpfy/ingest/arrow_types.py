@@ -75,7 +75,7 @@ def is_readable(column_type: pa.DataType) -> bool:
         return False
     if t.is_dictionary(column_type):
         inner = column_type.value_type
-        return t.is_string(inner) or t.is_large_string(inner) or t.is_string_view(inner) or t.is_integer(inner)
+        return any(bool(test(inner)) for test in (t.is_string, t.is_large_string, t.is_string_view, t.is_integer))
     if t.is_decimal(column_type):
         return bool(column_type.precision <= 38 and 0 <= column_type.scale <= 18)
     tests = (
@@ -83,7 +83,7 @@ def is_readable(column_type: pa.DataType) -> bool:
         t.is_large_binary, t.is_binary_view, t.is_fixed_size_binary, t.is_date, t.is_timestamp, t.is_time,
         t.is_duration, t.is_null,
     )  # fmt: skip
-    return any(test(column_type) for test in tests)
+    return any(bool(test(column_type)) for test in tests)
 
 
 def refuse_unreadable(schema: pa.Schema, names: list[str], source: str) -> None:

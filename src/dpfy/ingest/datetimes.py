@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpfy.schema import ColumnKind, ColumnSpec
 
@@ -36,7 +36,7 @@ class ClockEvidence:
 
     kind: ColumnKind
     pattern: str
-    unit: str = "us"
+    unit: Literal["us", "ns"] = "us"
     padded: dict[str, bool] = field(default_factory=dict)
     fraction: int = 0
     always_fraction: bool = True

@@ -28,6 +28,7 @@ class Dialect:
         names: of the columns, stripped of blanks; made up where there is no header.
         header: whether the file has a header line.
         body: characters in front of the first row.
+        crlf: whether lines end with a carriage return and a line feed.
         sample: first rows, for checks of the layout alone.
     """
 
@@ -35,6 +36,7 @@ class Dialect:
     names: tuple[str, ...]
     header: bool
     body: int
+    crlf: bool
     sample: tuple[tuple[str, ...], ...]
 
 
@@ -59,6 +61,7 @@ def sniff(text: str, options: ReadingOptions, *, file: str, complete: bool) -> D
     if separator == "auto":
         separator = _separator(body, options.quote, prefer_tab=file.lower().split(".")[-1] in ("tsv", "tab"))
     records = _records(body, separator, options.quote, complete=complete)
+    crlf = body.split("\n", 1)[0].endswith("\r")
     if not records:
         raise SourceError(
             f"{file}, line {1 + text[:lead].count(chr(10))}: the first record does not end.",
@@ -70,12 +73,14 @@ def sniff(text: str, options: ReadingOptions, *, file: str, complete: bool) -> D
     rows = tuple(tuple(r) for r, _ in records[1:] if not is_blank(r))
     if options.header == "no":
         names = tuple(f"column_{i + 1}" for i in range(len(first)))
-        return Dialect(separator=separator, names=names, header=False, body=lead, sample=(tuple(first), *rows))
+        return Dialect(
+            separator=separator, names=names, header=False, body=lead, crlf=crlf, sample=(tuple(first), *rows)
+        )
     names = tuple(n.strip() for n in first)
     if options.header == "auto":
         _refuse_data_as_names(names, rows, file)
     _check_names(names, file)
-    return Dialect(separator=separator, names=names, header=True, body=lead + length, sample=rows)
+    return Dialect(separator=separator, names=names, header=True, body=lead + length, crlf=crlf, sample=rows)
 
 
 def no_rows(file: str) -> SourceError:

@@ -129,6 +129,8 @@ class DelimitedInput:
         """The options with separator and header as found."""
         dialect = self._files[0].dialect
         found = {"separator": dialect.separator, "header": "yes" if dialect.header else "no"}
+        if self._options.line_end == "auto" and dialect.crlf:
+            found["line_end"] = "crlf"
         return self._options.model_copy(update=found)
 
     def _leave_out_nameless(self, file: DelimitedFile) -> None:
@@ -195,6 +197,4 @@ class DelimitedInput:
 
 
 def _counts(cells: Sequence[str]) -> bool:
-    return bool(cells) and any(
-        all(cell == str(number) for number, cell in enumerate(cells, start)) for start in (0, 1)
-    )
+    return bool(cells) and any(all(cell == str(number) for number, cell in enumerate(cells, start)) for start in (0, 1))

@@ -127,9 +127,7 @@ class JsonLinesInput:
                     file=file.name,
                     line=bad,
                 )
-            keys = engine.execute(
-                "SELECT json_keys(line) AS k FROM lines GROUP BY k ORDER BY min(number)"
-            ).fetchall()
+            keys = engine.execute("SELECT json_keys(line) AS k FROM lines GROUP BY k ORDER BY min(number)").fetchall()
             names |= dict.fromkeys(name for (found,) in keys for name in found)
             for name in names:
                 self._kinds.setdefault(name, set())
@@ -141,8 +139,9 @@ class JsonLinesInput:
     def _note_kinds(self, names: list[str]) -> None:
         if not names:
             return
-        kinds = ", ".join(f"list(DISTINCT json_type(x[{i + 1}]))" for i in range(len(names)))
-        found = self._connection().execute(f"SELECT {kinds} FROM ({_extract(names)})", [_pointers(names)]).fetchall()[0]
+        kinds = ", ".join(f"list(DISTINCT t[{i + 1}])" for i in range(len(names)))
+        types = "SELECT json_type(line, $1) AS t FROM lines"
+        found = self._connection().execute(f"SELECT {kinds} FROM ({types})", [_pointers(names)]).fetchall()[0]
         for name, some in zip(names, found, strict=True):
             self._kinds[name] |= {k for k in some or () if k is not None and k != "NULL"}
 
@@ -161,11 +160,12 @@ class JsonLinesInput:
         import pyarrow as pa
 
         engine = self._connection()
-        texts = ", ".join(f"x[{i + 1}] ->> '$' AS t{i}" for i in range(len(names)))
+        texts = ", ".join(f"x[{i + 1}] AS t{i}" for i in range(len(names)))
+        cells = "SELECT json_extract_string(line, $1) AS x FROM lines"
         schema = pa.schema([(name, pa.string()) for name in names])
         for _, lines in self._lines():
             engine.register("lines", lines)
-            table = engine.sql(f"SELECT {texts} FROM ({_extract(names)})", params=[_pointers(names)]).to_arrow_table()
+            table = engine.sql(f"SELECT {texts} FROM ({cells})", params=[_pointers(names)]).to_arrow_table()
             for batch in table.to_batches():
                 columns = [self._without_empty(c.cast(pa.string())) for c in batch.columns]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -183,9 +183,7 @@ class JsonLinesInput:
         **Privacy:** reads all rows; only types and formats come out, which are listed as not protected.
         """
         patterns = self._options.date_formats
-        evidence = {
-            n: ColumnEvidence(numbers=self._kinds[n] <= _NUMBERS, pattern=patterns.get(n)) for n in self._names
-        }
+        evidence = {n: ColumnEvidence(numbers=self._kinds[n] <= _NUMBERS, pattern=patterns.get(n)) for n in self._names}
         for batch in self.batches(self._names):
             for name, column in zip(self._names, batch.columns, strict=True):
                 evidence[name].add(column)
@@ -203,10 +201,6 @@ class JsonLinesInput:
             # JSON numbers have no trailing zeros to keep.
             return spec.model_copy(update={"min_decimals": 0})
         return spec
-
-
-def _extract(names: Sequence[str]) -> str:
-    return "SELECT json_extract(line, $1) AS x FROM lines"
 
 
 def _pointers(names: Sequence[str]) -> list[str]:

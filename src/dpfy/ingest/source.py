@@ -85,6 +85,8 @@ class Source:
             proposal = table.propose()
             self._notes = tuple(proposal.notes)
             self.suggestions = proposal.comments
+            # Reading by the proposal need not look at the layout again.
+            self._opened[table.reading.model_dump_json()] = table
             self._proposed = TableSchema(columns=tuple(proposal.columns), reading=table.reading)
         return self._proposed
 
@@ -122,9 +124,7 @@ class Source:
                 )
         schema = schema.model_copy(update={"reading": options})
         source = self._files[0].name if self._files else "the table"
-        return load(
-            table.batches, schema, user_columns, text=table.text, name=source, memory_limit=memory_limit
-        )
+        return load(table.batches, schema, user_columns, text=table.text, name=source, memory_limit=memory_limit)
 
     def _input(self, options: ReadingOptions) -> TableInput:
         key = options.model_dump_json()
@@ -166,7 +166,9 @@ def open_source(source: Any, options: ReadingOptions | None = None) -> Source:
 def merged(options: ReadingOptions, confirmed: ReadingOptions) -> ReadingOptions:
     """Options that were set win over those of the schema file, which win over the defaults."""
     stated = {k: getattr(options, k) for k in options.model_fields_set}
-    kept = {k: v for k, v in stated.items() if v != ReadingOptions.model_fields[k].get_default(call_default_factory=True)}
+    kept = {
+        k: v for k, v in stated.items() if v != ReadingOptions.model_fields[k].get_default(call_default_factory=True)
+    }
     return confirmed.model_copy(update=kept)
 
 
@@ -182,7 +184,9 @@ def _refuse_empty(file: SourceFile) -> None:
     try:
         empty = file.path.stat().st_size == 0
     except OSError:
-        raise SourceError(f"{file.name}: the file can't be read.", hint="Check its permissions.", file=file.name) from None
+        raise SourceError(
+            f"{file.name}: the file can't be read.", hint="Check its permissions.", file=file.name
+        ) from None
     if empty:
         raise no_rows(file.name)
 
@@ -200,5 +204,3 @@ def _check_columns(schema: TableSchema, names: Sequence[str], source: str) -> No
             f"{source} has the column {unlisted[0]!r}, which the schema does not name.",
             hint="Describe it in the schema, or leave it out with exclude.",
         )
-
-

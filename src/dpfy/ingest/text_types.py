@@ -72,15 +72,11 @@ def propose_text_columns(
     return proposal
 
 
-def _column(
-    name: str, evidence: ColumnEvidence, mark: Mark, options: ReadingOptions, proposal: Proposal
-) -> ColumnSpec:
+def _column(name: str, evidence: ColumnEvidence, mark: Mark, options: ReadingOptions, proposal: Proposal) -> ColumnSpec:
     if not evidence.seen and not evidence.markers:
         proposal.notes.append(f"column {name!r} is empty in every row; it comes back empty.")
         return ColumnSpec(name=name, type=ColumnKind.EMPTY)
-    fields = _number_fields(name, evidence, mark, options, proposal) or _clock_fields(
-        name, evidence, options, proposal
-    )
+    fields = _number_fields(name, evidence, mark, options, proposal) or _clock_fields(name, evidence, options, proposal)
     if fields is not None and evidence.markers and evidence.seen:
         words = ", ".join(sorted(evidence.markers))
         proposal.notes.append(
@@ -150,15 +146,11 @@ def _clock_fields(
     chosen = _chosen(name, fits, options, proposal)
     fields = chosen.details()
     if len(chosen.zones) > 1:
-        proposal.notes.append(
-            f"column {name!r} mixes time zones; its times are converted to UTC and written in UTC."
-        )
+        proposal.notes.append(f"column {name!r} mixes time zones; its times are converted to UTC and written in UTC.")
     return fields
 
 
-def _chosen(
-    name: str, fits: list[ClockEvidence], options: ReadingOptions, proposal: Proposal
-) -> ClockEvidence:
+def _chosen(name: str, fits: list[ClockEvidence], options: ReadingOptions, proposal: Proposal) -> ClockEvidence:
     ambiguous = len(fits) > 1 and "%b" not in fits[0].pattern and "%b" not in fits[1].pattern
     if not ambiguous:
         return fits[0]

@@ -199,7 +199,7 @@ def unreadable(spec: ColumnSpec, row: int, source: str) -> SourceError:
     elif spec.type is ColumnKind.DECIMAL:
         detail = f" with at most {spec.decimals} places and {spec.decimal_mark!r} as decimal mark"
     return SourceError(
-        f"{source}, data row {row + 1}: column {spec.name!r} is {spec.type}{detail} by its schema, but the cell is not.",
+        f"{source}, data row {row + 1}: column {spec.name!r} is {spec.type}{detail} by its schema, the cell is not.",
         hint="Correct the column's entry in the schema, or the cell; words that mean missing go into missing_markers.",
         file=source,
     )

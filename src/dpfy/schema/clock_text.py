@@ -22,8 +22,10 @@ Ticks = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-LONG_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september")
-LONG_MONTHS += ("october", "november", "december")
+LONG_MONTHS: tuple[str, ...] = (
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
+)
 ZONE_PATTERN = r"Z|z|[+-]\d{2}(?::?\d{2})?"
 _FIELDS = {
     "%Y": ("year", r"\d{4}"),

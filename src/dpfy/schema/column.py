@@ -221,10 +221,10 @@ class ColumnSpec(BaseModel):
             number = self._number(value).scaleb(self.decimals).to_integral_value(rounding=rounding)
             return self._in_int64(int(number))
         if self.type is ColumnKind.FLOAT:
-            number = float(self._number(value))
-            if not math.isfinite(number):
+            real = float(self._number(value))
+            if not math.isfinite(real):
                 raise SpecError(f"column {self.name!r}: expected a finite number, got {value!r}.")
-            return number + 0.0
+            return real + 0.0
         if isinstance(value, int) and self.type is ColumnKind.DURATION:
             return self._in_int64(value)
         from dpfy.schema.clock_text import parse_public

@@ -19,6 +19,7 @@ class ReadingOptions(BaseModel):
         encoding: such as "utf-8", "utf-16" or "cp1252".
         header: whether the first line holds the columns' names; without one they are column_1, column_2 ...
         quote: the character around cells that hold separators or line breaks.
+        line_end: what ends the lines of text output; reading takes both.
         missing_markers: cells that mean missing, beside the empty cell.
         dates: which of two numbers is the day where the file does not prove it; "strict" refuses such a column.
         date_formats: pattern by column, such as {"seen": "%d/%m/%Y"}.
@@ -38,6 +39,7 @@ class ReadingOptions(BaseModel):
     encoding: str = "auto"
     header: Literal["auto", "yes", "no"] = "auto"
     quote: str = '"'
+    line_end: Literal["auto", "lf", "crlf"] = "auto"
     missing_markers: tuple[str, ...] = ()
     dates: Literal["auto", "day_first", "month_first", "strict"] = "auto"
     date_formats: dict[str, str] = Field(default_factory=dict)

@@ -98,6 +98,7 @@ class TableWriter:
         self._separator = "\t" if last == ".tsv" else self._schema.reading.separator
         if (last == ".csv" and self._separator in ("auto", "\t")) or self._separator == "auto":
             self._separator = ","
+        self._line_end = "\r\n" if self._schema.reading.line_end == "crlf" else "\n"
         self._temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.part")
         self._sink: Any = None
         self._parquet: Any = None
@@ -134,7 +135,7 @@ class TableWriter:
         self._sink = pa.CompressedOutputStream(self._raw, self._packing) if self._packing else self._raw
         if self._format == "csv" and self._schema.reading.header != "no":
             names = [self._quoted_word(c.name) for c in self._columns]
-            self._sink.write((self._separator.join(names) + "\n").encode())
+            self._sink.write((self._separator.join(names) + self._line_end).encode())
 
     def _close_streams(self, *, keep: bool) -> None:
         try:
@@ -174,9 +175,9 @@ class TableWriter:
         ]
         if len(cells) == 1:
             # A lone empty cell would be a blank line, which readers skip.
-            pieces: list[Any] = [pc.fill_null(cells[0], '""'), "\n"]
+            pieces: list[Any] = [pc.fill_null(cells[0], '""'), self._line_end]
         else:
-            between = [self._separator] * (len(cells) - 1) + ["\n"]
+            between = [self._separator] * (len(cells) - 1) + [self._line_end]
             pieces = [p for pair in zip(cells, between, strict=True) for p in pair]
         self._write_lines(pc.binary_join_element_wise(*pieces, "", null_handling="replace", null_replacement=""))
 

@@ -32,7 +32,7 @@ class SpelledFloat(float):
     spelling: str
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     """YAML without its traps: no and on are words, 007 is a word, dates are words."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
@@ -74,7 +74,7 @@ def read_yaml(text: str, *, where: str) -> Any:
         SpecError: names the line that can't be read.
     """
     try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader with fewer types
+        return yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
