@@ -8,12 +8,16 @@ import numpy as np
 
 from dpfy.errors import SourceError
 from dpfy.schema import ColumnKind, ColumnSpec
+from dpfy.schema.kinds import UNIT_DIGITS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_PLACES = 9
-_LARGEST_EXACT = 2**53
+# Whole numbers are exact up to the first bound. With places, every value would fit at the last digits of a float, so
+# only numbers with clearly fewer digits than it holds count as decimals.
+_LARGEST_EXACT = {"halffloat": 2.0**11, "float": 2.0**24, "double": 2.0**53}
+_LARGEST_DECIMAL = {"halffloat": 1e2, "float": 1e6, "double": 1e14}
 
 
 class FloatEvidence:
@@ -42,7 +46,8 @@ class FloatEvidence:
 
 def _has_places(values: Any, places: int, stored: str) -> bool:
     scaled = np.rint(values * 10.0**places)
-    if len(scaled) and np.abs(scaled).max() >= _LARGEST_EXACT:
+    largest = (_LARGEST_DECIMAL if places else _LARGEST_EXACT)[stored]
+    if len(scaled) and np.abs(scaled).max() > largest:
         return False
     back = scaled / 10.0**places
     if stored == "float":
@@ -64,6 +69,14 @@ def inner_type(column_type: pa.DataType) -> pa.DataType:
     if isinstance(column_type, pa.BaseExtensionType):
         return inner_type(column_type.storage_type)
     return inner_type(column_type.value_type) if pa.types.is_dictionary(column_type) else column_type
+
+
+def is_words(column_type: pa.DataType) -> bool:
+    """Whether values of the type are text."""
+    import pyarrow as pa
+
+    inner, t = inner_type(column_type), pa.types
+    return any(bool(test(inner)) for test in (t.is_string, t.is_large_string, t.is_string_view))
 
 
 def is_readable(column_type: pa.DataType) -> bool:
@@ -141,7 +154,7 @@ def typed_fields(column_type: pa.DataType, evidence: FloatEvidence | None) -> di
     if t.is_timestamp(inner) or t.is_time(inner) or t.is_duration(inner):
         kind = ColumnKind.DATETIME if t.is_timestamp(inner) else ColumnKind.DURATION
         return fields | {"type": ColumnKind.TIME if t.is_time(inner) else kind, "unit": inner.unit}
-    if t.is_string(inner) or t.is_large_string(inner) or t.is_string_view(inner):
+    if is_words(inner):
         return fields | {"type": ColumnKind.TEXT}
     return fields | {"type": ColumnKind.BINARY}
 
@@ -178,6 +191,8 @@ def from_arrow(spec: ColumnSpec, column: pa.Array) -> pa.Array:
     if spec.type is ColumnKind.EMPTY:
         return _empty(column)
     stored = column.type
+    if not _agrees(spec, stored):
+        raise pa.ArrowTypeError("another kind")
     if spec.physical == "text":
         return _text(spec, column)
     if t.is_floating(stored):
@@ -196,9 +211,37 @@ def from_arrow(spec: ColumnSpec, column: pa.Array) -> pa.Array:
     if t.is_date(stored):
         return column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
     if t.is_timestamp(stored):
-        return column.cast(pa.int64())
+        return _ticks(spec, column.cast(pa.int64()), stored)
     width = pa.int32() if getattr(stored, "bit_width", 64) == 32 else pa.int64()
-    return column.cast(width).cast(pa.int64())
+    return _ticks(spec, column.cast(width).cast(pa.int64()), stored)
+
+
+def _ticks(spec: ColumnSpec, column: pa.Array, stored: pa.DataType) -> pa.Array:
+    """Ticks in the schema's unit, where it differs from the stored one."""
+    import pyarrow.compute as pc
+
+    step = UNIT_DIGITS[spec.unit] - UNIT_DIGITS[stored.unit]
+    if step >= 0:
+        return pc.multiply_checked(column, 10**step) if step else column
+    return pc.divide(column, 10**-step)
+
+
+def _agrees(spec: ColumnSpec, stored: pa.DataType) -> bool:
+    """Whether a stored type can be read as the column's kind at all."""
+    import pyarrow as pa
+
+    t = pa.types
+    number = t.is_integer(stored) or t.is_floating(stored) or t.is_decimal(stored)
+    return {
+        ColumnKind.INTEGER: number,
+        ColumnKind.DECIMAL: number,
+        ColumnKind.FLOAT: number,
+        ColumnKind.DATE: bool(t.is_date(stored)),
+        ColumnKind.DATETIME: bool(t.is_timestamp(stored)),
+        ColumnKind.TIME: bool(t.is_time(stored)),
+        ColumnKind.DURATION: bool(t.is_duration(stored)),
+        ColumnKind.BOOLEAN: bool(t.is_boolean(stored)),
+    }.get(spec.type, True)
 
 
 def _rescaled(column: pa.Array, decimals: int) -> pa.Array:

@@ -65,6 +65,8 @@ class NumberForm:
         import pyarrow.compute as pc
 
         longest = pc.max(pc.utf8_length(cells)).as_py() or 0
+        if longest > 17:
+            longest = pc.max(pc.utf8_length(pc.utf8_ltrim(cells, "-"))).as_py()
         self.whole = max(self.whole, longest)
         self.digits = max(self.digits, longest)
         self.least = 0

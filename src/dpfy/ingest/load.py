@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from dpfy.errors import DpfyError, SourceError
-from dpfy.ingest.arrow_types import exact_text, from_arrow
+from dpfy.ingest.arrow_types import exact_text, from_arrow, is_words
 from dpfy.ingest.private_table import DEFAULT_MEMORY, PrivateTable, open_engine
 from dpfy.ingest.values import UnreadableCellError, from_text, physical_type, unreadable
-from dpfy.schema import TableSchema
+from dpfy.schema import ColumnSpec, TableSchema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,11 +53,9 @@ class _Typed:
         import pyarrow as pa
 
         arrays = [pa.array(np.arange(self.rows, self.rows + batch.num_rows, dtype=np.int64))]
-        reading = self._schema.reading
         for spec, cells in zip(self._schema.columns, batch.columns, strict=True):
             try:
-                is_text = self._text and pa.types.is_string(cells.type)
-                arrays.append(from_text(spec, cells, reading) if is_text else from_arrow(spec, cells))
+                arrays.append(self._physical(spec, cells))
             except UnreadableCellError as error:
                 raise unreadable(spec, self.rows + error.position, self._name) from None
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
@@ -68,6 +66,14 @@ class _Typed:
                 ) from None
         arrays += [exact_text(batch.column(self._schema.index(user))) for user in self._users]
         return pa.RecordBatch.from_arrays(arrays, schema=self.arrow_schema)
+
+    def _physical(self, spec: ColumnSpec, cells: pa.Array) -> pa.Array:
+        if self._text:
+            return from_text(spec, cells, self._schema.reading)
+        if is_words(cells.type) and spec.physical != "text":
+            # The owner may state that text in a typed source holds dates or numbers.
+            return from_text(spec, exact_text(cells), self._schema.reading)
+        return from_arrow(spec, cells)
 
 
 def load(

@@ -73,7 +73,8 @@ class PrivateTable:
         seen = {self.natural_row}
         for index, spec in enumerate(self.schema.columns):
             # The engine compares names without case: a second spelling of a name can't be in the view.
-            if spec.name.casefold() not in seen:
+            # Nor can a name be empty there.
+            if spec.name and spec.name.casefold() not in seen:
                 selected.append(f"{natural_expression(spec, f'c{index}')} AS {quoted(spec.name)}")
                 seen.add(spec.name.casefold())
         self.connection.execute(

@@ -104,7 +104,9 @@ def _as_mapping(column: Any, where: str, name: Any) -> Mapping[str, Any]:
 
 def _in_plain_words(error: ValidationError, data: Mapping[str, Any], where: str) -> str:
     """The first fault of a pydantic report, with the column's name instead of its position."""
-    first = error.errors(include_url=False, include_context=False)[0]
+    faults = error.errors(include_url=False, include_context=False)
+    # A misspelled key also makes the right one missing: the misspelling tells more.
+    first = next((f for f in faults if f["type"] == "extra_forbidden"), faults[0])
     place = list(first["loc"])
     subject = where
     if len(place) >= 2 and place[0] == "columns" and isinstance(place[1], int):
