@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpfy.domain.columns import NumberDomain
+from dpfy.domain.simplex import projected
 
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -43,6 +44,24 @@ class Atoms:
     keys: Keys
     counts: Floats
     variance: float
+
+
+def trimmed(leaves: Leaves) -> Leaves:
+    """Leaves out outer intervals whose mass does not stand out of its noise; what lies there counts at the new ends."""
+    first = _idle(leaves.counts, leaves.variance)
+    last = len(leaves.counts) - _idle(leaves.counts[::-1], leaves.variance[::-1])
+    if first >= last:
+        return leaves
+    kept = slice(first, last)
+    return Leaves(
+        low=leaves.low[kept], high=leaves.high[kept], counts=leaves.counts[kept], variance=leaves.variance[kept]
+    )
+
+
+def _idle(counts: Floats, variance: Floats) -> int:
+    """How many leading intervals add up to no more than twice their noise, at every step."""
+    over = np.cumsum(counts) > 2.0 * np.sqrt(np.cumsum(variance))
+    return int(np.argmax(over)) if over.any() else 0
 
 
 def cut_into_bins(leaves: Leaves, most_bins: int) -> NDArray[np.int64]:
@@ -118,6 +137,8 @@ def _pieces(leaves: Leaves, first: int, last: int, atoms: Atoms) -> tuple[list[i
     low: list[int] = []
     width: list[int] = []
     weight: list[float] = []
+    here = leaves.counts[first:last]
+    smooth = projected(here, max(float(here.sum()), 1e-9))
     for leaf in range(first, last):
         a, b = int(leaves.low[leaf]), int(leaves.high[leaf])
         inside = (atoms.keys >= a) & (atoms.keys < b)
@@ -125,7 +146,7 @@ def _pieces(leaves: Leaves, first: int, last: int, atoms: Atoms) -> tuple[list[i
         low += [int(k) for k in atoms.keys[inside]]
         width += [1] * int(inside.sum())
         weight += [float(c) for c in held]
-        rest = float(leaves.counts[leaf]) - float(held.sum())
+        rest = float(smooth[leaf - first]) - float(held.sum())
         doubt = (float(leaves.variance[leaf]) + atoms.variance * int(inside.sum())) ** 0.5
         # What the atoms leave over counts only where it stands out of the noise: else codes that exist nowhere appear.
         if rest > (2.0 * doubt if inside.any() else 0.0) and int(inside.sum()) < b - a:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpfy.domain.binning import Atoms, Leaves, number_domain
+from dpfy.domain.binning import Atoms, Leaves, number_domain, trimmed
 from dpfy.domain.columns import CategoryDomain, ColumnDomain
 from dpfy.domain.counts import ValueCounts
 from dpfy.mechanisms.counting import CountScale
@@ -201,6 +201,8 @@ def discover_numbers(
     rest = held.without(own)
     inside = Atoms(keys=atoms.keys[~heavy], counts=atoms.counts[~heavy], variance=variance)
     leaves = _leaves(rest, run, roots, 0.5 * mu_squared, label, most_bins, public_range)
+    if not public_range:
+        leaves = trimmed(leaves)
     noise_level = float(np.sqrt(leaves.variance.max()))
     mass = float(np.maximum(leaves.counts, 0.0).sum())
     bins = max(1, min(most_bins, int(mass / (6.0 * noise_level))))
@@ -225,7 +227,7 @@ def _leaves(
     """Splits intervals where the mass is, one noisy histogram a level."""
     each = mu_squared / (1 + LEVELS)
     counts, variance = run.histogram(rest.within(roots), each, f"range of {label}")
-    first, last = (0, len(counts) - 1) if public_range else _range(counts, variance)
+    first, last = (0, len(counts) - 1) if public_range else _range(counts, variance, roots)
     low, high = roots[first : last + 1], roots[first + 1 : last + 2]
     counts = counts[first : last + 1]
     spread = np.full(len(counts), variance)
@@ -246,11 +248,23 @@ def _leaves(
     return Leaves(low=low, high=high, counts=counts, variance=spread)
 
 
-def _range(counts: Floats, variance: float) -> tuple[int, int]:
-    kept = np.flatnonzero(counts >= 4.0 * variance**0.5)
-    if not len(kept):
-        kept = np.array([int(np.argmax(counts))])
-    return int(kept[0]), int(kept[-1])
+def _range(counts: Floats, variance: float, roots: Keys) -> tuple[int, int]:
+    noise = variance**0.5
+    kept = np.flatnonzero(counts >= 4.0 * noise)
+    if len(kept):
+        return int(kept[0]), int(kept[-1])
+    # Nothing stands out alone: the run of intervals that stands out most; small numbers are likelier than huge ones.
+    far = np.minimum(np.abs(roots[:-1].astype(np.float64)), np.abs(roots[1:].astype(np.float64)))
+    unlikely = noise * 0.1 * np.log2(1.0 + far)
+    running = np.concatenate([[0.0], np.cumsum(counts)])
+    best, span = -np.inf, (0, 0)
+    for width in range(1, min(12, len(counts)) + 1):
+        score = running[width:] - running[:-width] - 2.0 * noise * width**0.5
+        score -= np.maximum(unlikely[: len(score)], unlikely[width - 1 :])
+        place = int(np.argmax(score))
+        if score[place] > best:
+            best, span = float(score[place]), (place, place + width - 1)
+    return span
 
 
 def _parts(low: int, high: int) -> Keys:

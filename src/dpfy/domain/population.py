@@ -56,6 +56,15 @@ class NoisyUsers:
     counts: NDArray[np.int64]
     sigma: float
 
+    @property
+    def standing(self) -> NDArray[np.int64]:
+        """The counts up to where their sum stands out of its own noise most: far out there is nothing but noise."""
+        noise = self.sigma * np.sqrt(np.arange(1, len(self.counts) + 1))
+        clear = np.cumsum(self.counts) - 4.0 * noise
+        if clear.max() <= 0:
+            clear = np.cumsum(self.counts) - noise
+        return self.counts[: int(np.argmax(clear)) + 1]
+
 
 def count_users(exact: NDArray[np.int64], *, mu_squared: float, meter: Meter, noise: NoiseSource) -> NoisyUsers:
     """Releases how many users have how many records.
@@ -82,10 +91,7 @@ def population_of(noisy: NoisyUsers, upto: Sequence[int], cap: int) -> Populatio
         upto: public, ascending, starting with 1.
         cap: the contribution bound.
     """
-    counts = noisy.counts.astype(np.float64)
-    # Beyond the last interval that stands out there is nothing but noise, which would only blur the sum.
-    standing = np.flatnonzero(counts >= 3.0 * noisy.sigma)
-    counts = counts[: int(standing[-1]) + 1 if len(standing) else 1]
+    counts = noisy.standing.astype(np.float64)
     total = max(1.0, float(counts.sum()))
     shares = np.zeros(cap)
     below = 0

@@ -45,12 +45,15 @@ class FittedGenerator(Protocol):
 class GeneratorFamily(Protocol):
     """How a family reads its fitted generators back."""
 
-    def from_parts(self, data: Mapping[str, Any], arrays: Arrays, unresolved: Sequence[int | None]) -> FittedGenerator:
+    def from_parts(
+        self, data: Mapping[str, Any], arrays: Arrays, unresolved: Sequence[tuple[int, ...] | None]
+    ) -> FittedGenerator:
         """Rebuilds a fitted generator.
 
         Args:
             data: plain data.
             arrays: arrays.
-            unresolved: for each model column the code that is to be redrawn (a catch-all), or None.
+            unresolved: for each model column the code that is to be redrawn (a catch-all), followed by the other codes
+                that it must not become; or None.
         """
         ...

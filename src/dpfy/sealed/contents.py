@@ -43,15 +43,18 @@ class Contents:
         object.__setattr__(self, "rules", parse_rules(self.schema.rules, names))
 
     @property
-    def unresolved(self) -> tuple[int | None, ...]:
-        """For each model column the code that is redrawn: a catch-all by rule, or a time of day that is missing."""
-        result: list[int | None] = []
+    def unresolved(self) -> tuple[tuple[int, ...] | None, ...]:
+        """For each model column the code that is redrawn, a catch-all by rule or a missing time of day; then others
+        that it must not become."""
+        result: list[tuple[int, ...] | None] = []
         for column, domain in zip(self.columns, self.domains, strict=True):
             spec = self.schema.columns[column.source]
-            if column.part is Part.TIME:
-                result.append(domain.missing_code)
+            code = domain.missing_code if column.part is Part.TIME else domain.other_code
+            if code is None or (column.part is not Part.TIME and spec.other != "resample"):
+                result.append(None)
             else:
-                result.append(domain.other_code if spec.other == "resample" else None)
+                absent = domain.missing_code
+                result.append((code,) if absent is None or absent == code else (code, absent))
         return tuple(result)
 
     def parts_of(self, source: int) -> list[int]:

@@ -184,6 +184,7 @@ class _Fit:
             params = MarginalParams.for_epsilon(
                 request.parameters.epsilon,
                 target=_target(request.target, schema, columns),
+                count_share=_count_share(request),
                 forced=tuple((min(a, b), max(a, b)) for a, b in links),
                 drawn_first=drawn_first,
             )
@@ -256,6 +257,13 @@ class _Fit:
         )
         generator = MarginalGenerator(model, params.drawn_first, population.rows_per_user, contents.unresolved)
         return _Fitted(contents=contents, generator=generator, population=population, bounded=bounded, table=private)
+
+
+def _count_share(request: FitRequest) -> float:
+    """One count is cheap; a histogram needs more, and more still when the contribution bound hangs on it."""
+    if request.unit.is_record:
+        return 0.01
+    return 0.03 if request.unit.max_records_per_user is not None else 0.05
 
 
 def columns_done(label: str, columns: Sequence[ModelColumn], schema: TableSchema) -> float:

@@ -47,7 +47,7 @@ def bound_and_count(
         edges = PUBLIC_EDGES
         exact_users = rows_per_user_histogram(table, unit, edges, **chosen)
         noisy = count_users(exact_users, mu_squared=mu_squared, meter=meter, noise=noise)
-        cap = choose_cap(noisy.counts, edges, CAP_QUANTILE)
+        cap = choose_cap(noisy.standing, edges[: len(noisy.standing)], CAP_QUANTILE)
         bounded = bound(table, unit, key=noise.random_key(), max_records_per_user=cap, **chosen)
         return bounded, population_of(noisy, edges, cap)
     bounded = bound(table, unit, key=noise.random_key(), max_records_per_user=cap, **chosen)

@@ -105,7 +105,7 @@ def test_excluded_cell_is_redrawn_from_its_neighbours() -> None:
     tree = clique_tree([(0, 1)], [2, 3])
     assert tree is not None
     model = TreeModel(tree=tree, base=(np.ones(2) / 2, np.ones(3) / 3), columns=((0, 1),), theta=(np.log(joint + 1e-12),))
-    conditional = redraw_without(tree, model.beliefs(), 1, 2)
+    conditional = redraw_without(tree, model.beliefs(), 1, (2,))
     assert conditional is not None
     rows = np.repeat(np.array([0, 1], dtype=np.int32), 500)
     drawn = conditional.draw([rows, None], 1000, np.random.default_rng(0))

@@ -100,12 +100,12 @@ def conditionals(tree: CliqueTree, beliefs: Beliefs) -> tuple[Conditional, ...]:
     return tuple(chain)
 
 
-def redraw_without(tree: CliqueTree, beliefs: Beliefs, column: int, excluded: int) -> Conditional | None:
-    """A column's distribution given the other columns of its largest clique, with one of its cells left out.
+def redraw_without(tree: CliqueTree, beliefs: Beliefs, column: int, excluded: Sequence[int]) -> Conditional | None:
+    """A column's distribution given the other columns of its largest clique, with some of its cells left out.
 
     Args:
         column: whose cell is to be resolved.
-        excluded: the cell without mass, for instance the catch-all.
+        excluded: cells without mass: the catch-all, and missing.
 
     Returns:
         The conditional, or None when no other cell has mass.
@@ -114,11 +114,11 @@ def redraw_without(tree: CliqueTree, beliefs: Beliefs, column: int, excluded: in
     clique = tree.cliques[home]
     axis = clique.index(column)
     joint = np.moveaxis(np.array(beliefs.tables[home]), axis, -1)
-    joint[..., excluded] = 0.0
+    joint[..., list(excluded)] = 0.0
     alone = joint.reshape(-1, joint.shape[-1]).sum(axis=0)
     if alone.sum() <= 0:
         return None
-    # Groups whose mass lay in the excluded cell alone fall back on the column's own distribution.
+    # Groups whose mass lay in excluded cells alone fall back on the column's own distribution.
     empty = joint.sum(axis=-1, keepdims=True) <= 1e-12
     joint = np.where(empty, alone * 1e-12, joint)
     return Conditional.of_joint(np.moveaxis(joint, -1, axis), clique, column)

@@ -163,11 +163,18 @@ def to_probabilities(found: Discovered, records: float) -> Floats:
         records: noisy total.
 
     Returns:
-        float64 probabilities, > 0.
+        float64 probabilities; 0 only for missing.
     """
     total = max(records, 1.0)
+    counts = found.counts.copy()
+    absent = found.domain.missing_code
+    if absent is not None and len(counts) > 1 and counts[absent] < 3.0 * found.variance[absent] ** 0.5:
+        # A share of empty cells that does not stand out of its noise is taken as none.
+        counts[absent] = 0.0
     trace = np.minimum(0.05 * np.sqrt(found.variance), 0.01 * total / len(found.counts))
-    raised = np.maximum(projected(found.counts, total), trace)
+    raised = np.maximum(projected(counts, total), trace)
+    if absent is not None and counts[absent] == 0.0 and len(counts) > 1:
+        raised[absent] = 0.0
     return np.asarray(raised / raised.sum(), dtype=np.float64)
 
 

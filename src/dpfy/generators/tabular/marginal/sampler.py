@@ -26,13 +26,13 @@ class MarginalGenerator:
         model: potentials over the model columns.
         drawn_first: model columns that keep one value within a user.
         rows_per_user: float64 of shape (cap,): share of users with 1..cap rows; (1.0,) when the unit is a record.
-        unresolved: for each model column the code that is redrawn, or None.
+        unresolved: for each model column the code that is redrawn, and those that it must not become; or None.
     """
 
     model: TreeModel
     drawn_first: frozenset[int]
     rows_per_user: NDArray[np.float64]
-    unresolved: tuple[int | None, ...]
+    unresolved: tuple[tuple[int, ...] | None, ...]
 
     family: ClassVar[str] = "marginal"
 
@@ -47,10 +47,10 @@ class MarginalGenerator:
     @cached_property
     def _redrawn(self) -> dict[int, Conditional]:
         found = {}
-        for column, code in enumerate(self.unresolved):
-            if code is None:
+        for column, codes in enumerate(self.unresolved):
+            if codes is None:
                 continue
-            conditional = redraw_without(self.model.tree, self._beliefs, column, code)
+            conditional = redraw_without(self.model.tree, self._beliefs, column, codes)
             if conditional is not None:
                 found[column] = conditional
         return found
@@ -82,25 +82,29 @@ class MarginalGenerator:
     ) -> Codes:
         # A column that is constant within a user is resolved before rows are drawn, so that it stays constant.
         drawn = conditional.draw(codes, users, rng)
-        code = self.unresolved[conditional.column]
-        if code is None or conditional.column not in self._redrawn:
+        excluded = self.unresolved[conditional.column]
+        if excluded is None or conditional.column not in self._redrawn:
             return drawn
-        hit = np.flatnonzero(drawn == code)
-        alone = Conditional.of_joint(self._alone(conditional.column, code), (conditional.column,), conditional.column)
+        hit = np.flatnonzero(drawn == excluded[0])
+        alone = Conditional.of_joint(
+            self._alone(conditional.column, excluded), (conditional.column,), conditional.column
+        )
         drawn[hit] = alone.draw([], len(hit), rng)
         return drawn
 
-    def _alone(self, column: int, excluded: int) -> NDArray[np.float64]:
+    def _alone(self, column: int, excluded: tuple[int, ...]) -> NDArray[np.float64]:
         table = self._beliefs.tables[self.model.tree.home((column,))]
         axis = self.model.tree.cliques[self.model.tree.home((column,))].index(column)
         alone = np.moveaxis(table, axis, -1).reshape(-1, table.shape[axis]).sum(axis=0)
-        alone[excluded] = 0.0
+        alone[list(excluded)] = 0.0
         return np.asarray(alone, dtype=np.float64)
 
     def _redraw(self, codes: list[Codes | None], column: int, rng: np.random.Generator) -> None:
         held = codes[column]
         assert held is not None
-        hit = np.flatnonzero(held == self.unresolved[column])
+        excluded = self.unresolved[column]
+        assert excluded is not None
+        hit = np.flatnonzero(held == excluded[0])
         if not len(hit):
             return
         around = [c if c is None else c[hit] for c in codes]
@@ -141,7 +145,7 @@ class MarginalFamily:
     """Reads fitted marginal generators."""
 
     def from_parts(
-        self, data: Mapping[str, Any], arrays: Arrays, unresolved: Sequence[int | None]
+        self, data: Mapping[str, Any], arrays: Arrays, unresolved: Sequence[tuple[int, ...] | None]
     ) -> MarginalGenerator:
         """See `GeneratorFamily.from_parts`."""
         try:
