@@ -231,8 +231,8 @@ def _agrees(spec: ColumnSpec, stored: pa.DataType) -> bool:
     import pyarrow as pa
 
     t = pa.types
-    number = t.is_integer(stored) or t.is_floating(stored) or t.is_decimal(stored)
-    return {
+    number = any(bool(test(stored)) for test in (t.is_integer, t.is_floating, t.is_decimal))
+    kinds: dict[ColumnKind, bool] = {
         ColumnKind.INTEGER: number,
         ColumnKind.DECIMAL: number,
         ColumnKind.FLOAT: number,
@@ -241,7 +241,8 @@ def _agrees(spec: ColumnSpec, stored: pa.DataType) -> bool:
         ColumnKind.TIME: bool(t.is_time(stored)),
         ColumnKind.DURATION: bool(t.is_duration(stored)),
         ColumnKind.BOOLEAN: bool(t.is_boolean(stored)),
-    }.get(spec.type, True)
+    }
+    return kinds.get(spec.type, True)
 
 
 def _rescaled(column: pa.Array, decimals: int) -> pa.Array:

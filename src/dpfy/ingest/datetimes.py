@@ -73,6 +73,16 @@ class ClockEvidence:
             self.unit = "ns"
         return self._exists(cells)
 
+    def fits_without_zone(self, cells: pa.Array) -> bool:
+        """Whether the pattern would fit if a zone stood in some cells and not in others."""
+        import pyarrow.compute as pc
+
+        from dpfy.schema.clock_text import compile_pattern
+
+        zoned = self.pattern.removesuffix("%z").rstrip() + "%z"
+        regex = compile_pattern(zoned).regex.removesuffix("$") + "?$"
+        return self.kind is ColumnKind.DATETIME and bool(pc.all(pc.match_substring_regex(cells, regex)).as_py())
+
     def _exists(self, cells: pa.Array) -> bool:
         """Whether all cells are days of the calendar and times of the day."""
         from dpfy.schema.clock_text import parse_clock

@@ -58,6 +58,13 @@ def sniff(text: str, options: ReadingOptions, *, file: str, complete: bool) -> D
     if not body.strip():
         raise no_rows(file)
     separator = options.separator
+    if stated := re.match(r"sep=([^\r\n])\r?\n", body):
+        # A line that spreadsheets put in front to name the separator.
+        lead += stated.end()
+        body = text[lead:]
+        separator = stated[1] if separator == "auto" else separator
+        if not body.strip():
+            raise no_rows(file)
     if separator == "auto":
         separator = _separator(body, options.quote, prefer_tab=file.lower().split(".")[-1] in ("tsv", "tab"))
     records = _records(body, separator, options.quote, complete=complete)

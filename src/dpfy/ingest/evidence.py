@@ -23,13 +23,28 @@ _WHOLE = r"^-?(?:0|[1-9]\d*)$"
 _LOW_DISTINCT = 20
 
 
-def number_regex(mark: Mark) -> str:
-    """Numbers with this decimal mark; the other one may stand between groups of three digits."""
-    point, group = (r"\.", ",") if mark == "." else (",", r"\.")
+def number_regex(mark: Mark, thousands: str = "auto") -> str:
+    """Numbers with this decimal mark.
+
+    Args:
+        mark: the decimal mark.
+        thousands: what may stand between groups of three digits: "none", a mark, or "auto" for the other of the two
+            decimal marks.
+    """
+    point = r"\." if mark == "." else ","
+    group = group_mark(mark) if thousands == "auto" else thousands
+    if group == "none":
+        return rf"^-?(?P<whole>0|[1-9]\d*|)(?:{point}(?P<places>\d+))?(?P<power>[eE][+-]?\d+)?$"
+    group = "\\" + group if group == "." else group
     return (
         rf"^-?(?P<whole>0|[1-9]\d*|[1-9]\d{{0,2}}(?:{group}\d{{3}})+|)"
         rf"(?:{point}(?P<places>\d+))?(?P<power>[eE][+-]?\d+)?$"
     )
+
+
+def group_mark(mark: Mark) -> str:
+    """The usual mark between groups of three digits, beside a decimal mark."""
+    return "," if mark == "." else "."
 
 
 @dataclass
@@ -38,6 +53,7 @@ class NumberForm:
 
     Args:
         mark: the decimal mark.
+        group: the mark between groups of three digits, or "none".
         alive: every cell so far is such a number.
         whole: most digits before the mark.
         most: most places.
@@ -50,6 +66,7 @@ class NumberForm:
     """
 
     mark: Mark
+    group: str
     alive: bool = True
     whole: int = 0
     most: int = 0
@@ -75,16 +92,15 @@ class NumberForm:
         """Takes in distinct cells."""
         import pyarrow.compute as pc
 
-        found = pc.extract_regex(cells, number_regex(self.mark))
+        found = pc.extract_regex(cells, number_regex(self.mark, self.group))
         whole, places, power = (pc.struct_field(found, n) for n in ("whole", "places", "power"))
         bare = pc.and_(pc.equal(whole, ""), pc.equal(places, ""))
         if found.null_count or pc.any(bare).as_py():
             self.alive = False
             return
-        group = "," if self.mark == "." else "."
-        if pc.any(pc.match_substring(whole, group)).as_py():
+        if self.group != "none" and pc.any(pc.match_substring(whole, self.group)).as_py():
             self.grouped = True
-            whole = pc.replace_substring(whole, group, "")
+            whole = pc.replace_substring(whole, self.group, "")
         count = pc.utf8_length(places)
         before = pc.utf8_length(whole)
         self.whole = max(self.whole, pc.max(before).as_py() or 0)
@@ -108,10 +124,12 @@ class ColumnEvidence:
     Args:
         numbers: whether numbers are looked for (not in JSON strings).
         pattern: the owner's date pattern for the column.
+        thousands: the mark between groups of three digits, "none" or "auto".
     """
 
     numbers: bool = True
     pattern: str | None = None
+    thousands: str = "auto"
     seen: bool = False
     rows: int = 0
     markers: set[str] = field(default_factory=set)
@@ -123,10 +141,16 @@ class ColumnEvidence:
     low: set[str] | None = field(default_factory=set)
     beyond: bool = False
     all_distinct: bool = True
+    partly_zoned: bool = False
 
     def __post_init__(self) -> None:
         if self.numbers and self.pattern is None:
-            self.forms = [NumberForm(mark="."), NumberForm(mark=",")]
+            marks: tuple[Mark, ...] = (".", ",")
+            self.forms = [
+                NumberForm(mark=m, group=group_mark(m) if self.thousands == "auto" else self.thousands)
+                for m in marks
+                if m != self.thousands
+            ]
 
     def __repr__(self) -> str:
         return "ColumnEvidence(private)"
@@ -217,7 +241,10 @@ class ColumnEvidence:
         if first:
             self.clocks = clock_families(distinct[0].as_py(), self.pattern)
         if self.clocks:
-            self.clocks = [c for c in self.clocks if c.add(distinct)]
+            left = [c for c in self.clocks if c.add(distinct)]
+            if not left:
+                self.partly_zoned = any(c.fits_without_zone(distinct) for c in self.clocks)
+            self.clocks = left
 
     def _note_integers(self, distinct: Any) -> None:
         import pyarrow.compute as pc

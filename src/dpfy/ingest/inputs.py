@@ -170,8 +170,8 @@ class DelimitedInput:
 
         **Privacy:** reads all rows; only types and formats come out, which are listed as not protected.
         """
-        patterns = self._options.date_formats
-        evidence = {n: ColumnEvidence(pattern=patterns.get(n)) for n in self._names}
+        patterns, thousands = self._options.date_formats, self._options.thousands
+        evidence = {n: ColumnEvidence(pattern=patterns.get(n), thousands=thousands) for n in self._names}
         left_out = {p: ColumnEvidence() for p in self._dropped}
         for file in self._files:
             places = {n: file.names.index(n) for n in self._names}

@@ -189,6 +189,9 @@ class JsonLinesInput:
                 evidence[name].add(column)
         options = self._options.model_copy(update={"decimal_mark": ".", "thousands": "none"})
         proposal = propose_text_columns(self._names, evidence, options, ",")
+        for name in self._names:
+            if len({"NUMBER" if k in _NUMBERS else k for k in self._kinds[name]}) > 1:
+                proposal.notes.append(f"column {name!r} mixes JSON types; it is handled as text.")
         for position, spec in enumerate(proposal.columns):
             proposal.columns[position] = self._as_json(spec)
         return proposal

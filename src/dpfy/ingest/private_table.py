@@ -119,6 +119,7 @@ def open_engine(memory_limit: str = DEFAULT_MEMORY) -> tuple[duckdb.DuckDBPyConn
         "SET temp_file_encryption = true",
         f"SET temp_directory = '{spill.replace(chr(39), chr(39) * 2)}'",
         "SET threads = 2",
+        "SET TimeZone = 'UTC'",
         f"SET memory_limit = '{memory_limit}'",
         "SET autoinstall_known_extensions = false",
         "SET enable_progress_bar = false",

@@ -35,7 +35,13 @@ class Source:
         self._proposed: TableSchema | None = None
         self._notes: tuple[str, ...] = ()
         self.suggestions: dict[str, str] = {}
-        self._input(self.options)
+        names = self._input(self.options).names
+        stray = [n for n in self.options.date_formats if n not in names]
+        if stray:
+            raise SourceError(
+                f"{self.name}: date_formats names the column {stray[0]!r}, which is not read.",
+                hint=f"The columns are {', '.join(map(repr, names))}.",
+            )
 
     def __repr__(self) -> str:
         return f"Source({self.name!r})"

@@ -108,7 +108,7 @@ def _number_fields(
         )
     fields: dict[str, Any] = {"decimal_mark": form.mark}
     if form.grouped:
-        fields["thousands"] = "," if form.mark == "." else "."
+        fields["thousands"] = form.group
     if form.power:
         return fields | _float(form)
     if form.most == 0 or form.zeros:
@@ -130,7 +130,7 @@ def _number_fields(
 def _forbidden(form: NumberForm, options: ReadingOptions) -> bool:
     if options.decimal_mark not in ("auto", form.mark) and (form.marked or form.grouped):
         return True
-    return form.grouped and options.thousands not in ("auto", "," if form.mark == "." else ".")
+    return form.grouped and options.thousands not in ("auto", form.group)
 
 
 def _float(form: NumberForm) -> dict[str, Any]:
@@ -142,6 +142,16 @@ def _clock_fields(
 ) -> dict[str, Any] | None:
     fits = list(evidence.clocks or ())
     if not fits:
+        if name in options.date_formats and evidence.seen:
+            raise SourceError(
+                f"column {name!r}: some cells are not written as {options.date_formats[name]}.",
+                hint="Correct date_formats, or declare words that mean missing as missing_markers.",
+            )
+        if evidence.partly_zoned:
+            proposal.notes.append(
+                f"column {name!r} has times with and times without a zone; it is kept as text. Write all times alike "
+                "to have them read as times."
+            )
         return None
     chosen = _chosen(name, fits, options, proposal)
     fields = chosen.details()

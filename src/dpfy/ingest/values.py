@@ -125,11 +125,9 @@ def _fits(spec: ColumnSpec, cells: Any) -> Any:
     from dpfy.ingest.evidence import number_regex
 
     fits = pc.and_(
-        pc.match_substring_regex(cells, number_regex(spec.decimal_mark)), pc.match_substring_regex(cells, "[0-9]")
+        pc.match_substring_regex(cells, number_regex(spec.decimal_mark, spec.thousands)),
+        pc.match_substring_regex(cells, "[0-9]"),
     )
-    if spec.thousands == "none":
-        group = "," if spec.decimal_mark == "." else "."
-        fits = pc.and_(fits, pc.invert(pc.match_substring(cells, group)))
     return np.asarray(fits.to_numpy(zero_copy_only=False), dtype=bool)
 
 

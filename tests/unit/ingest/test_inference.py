@@ -197,3 +197,26 @@ def test_codes_and_identifiers_get_a_remark_for_the_owner(tmp_path) -> None:
     assert set(source.suggestions) == {"id", "status"}
     assert not schema.column("id").key
     assert "# " + source.suggestions["status"] in dump_schema(schema, source.suggestions)
+
+
+@pytest.mark.parametrize(
+    ("thousands", "cells", "ticks"),
+    [
+        ("'", ["1'234.50", "12.00"], [123450, 1200]),
+        (" ", ["1 234,50", "12,00"], [123450, 1200]),
+        ("none", ["1.234", "12.000"], [1234, 12000]),
+        (".", ["1.234", "12.000"], [1234, 12000]),
+    ],
+)
+def test_a_thousands_mark_can_be_set(tmp_path, thousands: str, cells: list[str], ticks: list[int]) -> None:
+    spec, source = column(tmp_path, cells, thousands=thousands)
+    assert spec.thousands == (thousands if thousands != "none" else "none")
+    assert spec.type == ("integer" if thousands == "." else "decimal")
+    with source.read() as table:
+        assert values(table, "x") == ticks
+
+
+def test_times_with_and_without_a_zone_are_said(tmp_path) -> None:
+    spec, source = column(tmp_path, ["2021-02-28T10:00:00Z", "2021-02-28T10:00:00"])
+    assert spec.type == "text"
+    assert any("'x'" in note and "zone" in note for note in source.notes)

@@ -318,3 +318,19 @@ def test_reading_options_refuse_what_they_do_not_know() -> None:
         with pytest.raises(ValidationError):
             ReadingOptions(**wrong)
     assert ReadingOptions(separator="tab").separator == "\t"
+
+
+def test_a_line_that_names_the_separator_is_no_record(tmp_path) -> None:
+    source = source_of(tmp_path, "sep=|\r\na;b|c\r\n1;2|3\r\n")
+    assert source.column_names == ("a;b", "c")
+    with source.read() as table:
+        assert values(table, "c") == [3]
+
+
+def test_date_formats_must_name_columns_and_fit(tmp_path) -> None:
+    with pytest.raises(SourceError, match="'nope'"):
+        source_of(tmp_path, TEXT, date_formats={"nope": "%Y"})
+    with pytest.raises(SourceError, match="'city'"):
+        source_of(tmp_path, TEXT, date_formats={"city": "%Y-%m-%d"}).propose()
+    with pytest.raises(SpecError, match="%Q"):
+        source_of(tmp_path, TEXT, date_formats={"city": "%Q"}).propose()

@@ -95,12 +95,30 @@ def test_text_without_a_list_is_discovered() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "int8", "uint64", "float", "double", "halffloat", "bool", "string", "large_string", "string_view", "binary",
-        "date32[day]", "date64[ms]", "timestamp[us]", "timestamp[ns, tz=Europe/Oslo]", "time32[s]", "time64[us]",
-        "duration[ms]", "decimal128(10, 2)", "fixed_size_binary[3]", "null",
-        "dictionary<values=string, indices=int8, ordered=0>", "dictionary<values=large_string, indices=uint32, ordered=1>",
+        "int8",
+        "uint64",
+        "float",
+        "double",
+        "halffloat",
+        "bool",
+        "string",
+        "large_string",
+        "string_view",
+        "binary",
+        "date32[day]",
+        "date64[ms]",
+        "timestamp[us]",
+        "timestamp[ns, tz=Europe/Oslo]",
+        "time32[s]",
+        "time64[us]",
+        "duration[ms]",
+        "decimal128(10, 2)",
+        "fixed_size_binary[3]",
+        "null",
+        "dictionary<values=string, indices=int8, ordered=0>",
+        "dictionary<values=large_string, indices=uint32, ordered=1>",
     ],
-)  # fmt: skip
+)
 def test_arrow_types_are_found_by_their_names(name: str) -> None:
     assert str(arrow_type(name)) == name
 
@@ -157,27 +175,47 @@ def test_a_value_that_does_not_fit_its_arrow_type_is_refused_without_being_quote
 @pytest.mark.parametrize(
     ("fields", "values", "text"),
     [
-        ({"type": "integer"}, [3, -2**63], ["3", str(-(2**63))]),
+        ({"type": "integer"}, [3, -(2**63)], ["3", str(-(2**63))]),
         ({"type": "integer", "min_decimals": 1}, [3, 0], ["3.0", "0.0"]),
         ({"type": "decimal", "decimals": 2}, [1250, -5], ["12.50", "-0.05"]),
         ({"type": "decimal", "decimals": 2, "min_decimals": 1}, [1250, 1200], ["12.5", "12.0"]),
         ({"type": "decimal", "decimals": 2, "min_decimals": 0}, [1200, 1201], ["12", "12.01"]),
         ({"type": "decimal", "decimals": 18}, [-(2**63), 0], ["-9.223372036854775808", "0.000000000000000000"]),
-        ({"type": "decimal", "decimals": 2, "decimal_mark": ",", "thousands": "."}, [123456789, 1], ["1.234.567,89", "0,01"]),
+        (
+            {"type": "decimal", "decimals": 2, "decimal_mark": ",", "thousands": "."},
+            [123456789, 1],
+            ["1.234.567,89", "0,01"],
+        ),
         ({"type": "integer", "thousands": ","}, [1234567, 12], ["1,234,567", "12"]),
         ({"type": "float"}, [5.297394621873309e-10, -0.0], ["5.297394621873309e-10", "0.0"]),
         ({"type": "float", "significant": 4}, [5.512e11, 1.0], ["5.512e+11", "1"]),
         ({"type": "date", "format": "%d.%m.%Y"}, [0, 31], ["01.01.1970", "01.02.1970"]),
         ({"type": "date", "format": "%-d/%-m/%y"}, [0, 31], ["1/1/70", "1/2/70"]),
         ({"type": "date", "format": "%d-%b-%Y"}, [0, 31], ["01-Jan-1970", "01-Feb-1970"]),
-        ({"type": "datetime", "unit": "s", "format": "%m/%d/%Y %I:%M %p"}, [0, 13 * 3600], ["01/01/1970 12:00 AM", "01/01/1970 01:00 PM"]),
-        ({"type": "datetime", "unit": "s", "format": "%Y-%m-%dT%H:%M:%S%z", "zone": "+0100"}, [0, 60], ["1970-01-01T01:00:00+0100", "1970-01-01T01:01:00+0100"]),
-        ({"type": "datetime", "unit": "ms", "format": "%H:%M:%S.%f %Y", "decimals": 3, "min_decimals": 3}, [1, 1000], ["00:00:00.001 1970", "00:00:01.000 1970"]),
+        (
+            {"type": "datetime", "unit": "s", "format": "%m/%d/%Y %I:%M %p"},
+            [0, 13 * 3600],
+            ["01/01/1970 12:00 AM", "01/01/1970 01:00 PM"],
+        ),
+        (
+            {"type": "datetime", "unit": "s", "format": "%Y-%m-%dT%H:%M:%S%z", "zone": "+0100"},
+            [0, 60],
+            ["1970-01-01T01:00:00+0100", "1970-01-01T01:01:00+0100"],
+        ),
+        (
+            {"type": "datetime", "unit": "ms", "format": "%H:%M:%S.%f %Y", "decimals": 3, "min_decimals": 3},
+            [1, 1000],
+            ["00:00:00.001 1970", "00:00:01.000 1970"],
+        ),
         ({"type": "datetime", "unit": "us"}, [1, 1_000_000], ["1970-01-01T00:00:00.000001", "1970-01-01T00:00:01"]),
-        ({"type": "datetime", "unit": "s", "arrow_type": "timestamp[s, tz=Asia/Kathmandu]"}, [0, 1_700_000_000], ["1970-01-01T05:30:00+05:30", "2023-11-15T03:58:20+05:45"]),
+        (
+            {"type": "datetime", "unit": "s", "arrow_type": "timestamp[s, tz=Asia/Kathmandu]"},
+            [0, 1_700_000_000],
+            ["1970-01-01T05:30:00+05:30", "2023-11-15T03:58:20+05:45"],
+        ),
         ({"type": "boolean"}, ["true", "false"], ["true", "false"]),
     ],
-)  # fmt: skip
+)
 def test_text_is_spelled_like_the_source(fields: dict, values: list, text: list[str]) -> None:
     spec = ColumnSpec(name="x", **fields)
     held = np.array(values, dtype=object if spec.physical == "text" else None)
