@@ -46,24 +46,6 @@ class Atoms:
     variance: float
 
 
-def trimmed(leaves: Leaves) -> Leaves:
-    """Leaves out outer intervals whose mass does not stand out of its noise; what lies there counts at the new ends."""
-    first = _idle(leaves.counts, leaves.variance)
-    last = len(leaves.counts) - _idle(leaves.counts[::-1], leaves.variance[::-1])
-    if first >= last:
-        return leaves
-    kept = slice(first, last)
-    return Leaves(
-        low=leaves.low[kept], high=leaves.high[kept], counts=leaves.counts[kept], variance=leaves.variance[kept]
-    )
-
-
-def _idle(counts: Floats, variance: Floats) -> int:
-    """How many leading intervals add up to no more than twice their noise, at every step."""
-    over = np.cumsum(counts) > 2.0 * np.sqrt(np.cumsum(variance))
-    return int(np.argmax(over)) if over.any() else 0
-
-
 def cut_into_bins(leaves: Leaves, most_bins: int) -> NDArray[np.int64]:
     """Chooses leaf borders so that bins hold about equal mass.
 
@@ -92,7 +74,7 @@ def cut_into_bins(leaves: Leaves, most_bins: int) -> NDArray[np.int64]:
 
 
 def number_domain(
-    leaves: Leaves, own: Keys, inside: Atoms, *, most_bins: int, has_missing: bool
+    leaves: Leaves, own: Keys, inside: Atoms, *, most_bins: int, has_missing: bool, step: int = 1
 ) -> tuple[NumberDomain, Floats, Floats]:
     """Builds a number domain and its bins' noisy counts.
 
@@ -102,6 +84,7 @@ def number_domain(
         inside: other atoms, used to decode bins.
         most_bins: >= 1.
         has_missing: whether a cell for missing exists.
+        step: keys are drawn in multiples of it.
 
     Returns:
         The domain; counts and variances of its bins.
@@ -129,6 +112,7 @@ def number_domain(
         piece_weight=np.array(weights, dtype=np.float64),
         piece_start=np.array(piece_start, dtype=np.int64),
         has_missing=has_missing,
+        step=step,
     )
     return domain, counts, variance
 

@@ -97,6 +97,7 @@ class NumberDomain:
         piece_weight: float64, > 0, sums to 1 within a bin.
         piece_start: int64 of shape (bins + 1,): where each bin's pieces begin.
         has_missing: the last cell is "missing".
+        step: drawn keys are rounded down to a multiple of it.
     """
 
     edges: Keys
@@ -106,6 +107,7 @@ class NumberDomain:
     piece_weight: NDArray[np.float64]
     piece_start: Keys
     has_missing: bool
+    step: int = 1
 
     @property
     def bins(self) -> int:
@@ -183,7 +185,8 @@ class NumberDomain:
         piece = np.searchsorted(running, place, side="right")
         piece = np.clip(piece, self.piece_start[codes], self.piece_start[codes + 1] - 1)
         offset = np.floor(rng.random(len(codes)) * self.piece_width[piece]).astype(np.int64)
-        return np.asarray(self.piece_low[piece] + np.minimum(offset, self.piece_width[piece] - 1), dtype=np.int64)
+        keys = self.piece_low[piece] + np.minimum(offset, self.piece_width[piece] - 1)
+        return np.asarray(keys - keys % self.step, dtype=np.int64)
 
     def to_json(self) -> dict[str, Any]:
         """As plain data."""
@@ -196,6 +199,7 @@ class NumberDomain:
             "piece_weight": self.piece_weight.tolist(),
             "piece_start": self.piece_start.tolist(),
             "has_missing": self.has_missing,
+            "step": self.step,
         }
 
 
@@ -220,6 +224,7 @@ def domain_from_json(data: Mapping[str, Any]) -> ColumnDomain:
         return NumberDomain(
             piece_weight=np.array(data["piece_weight"], dtype=np.float64),
             has_missing=data["has_missing"],
+            step=int(data["step"]),
             **whole,
         )
     except (KeyError, TypeError, ValueError, OverflowError):

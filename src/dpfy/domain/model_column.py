@@ -76,6 +76,14 @@ class ModelColumn:
             return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
         return _within_type(borders, spec.arrow_type), False
 
+    def steps(self, spec: ColumnSpec) -> tuple[int, ...]:
+        """Public steps of a time of day, coarsest first: hour, quarter, minute, second, thousandth, millionth."""
+        if self.part is not Part.TIME and spec.type is not ColumnKind.TIME:
+            return ()
+        second = DAY_TICKS[spec.unit] // 86_400
+        coarse = [3600 * second, 900 * second, 60 * second, second, second // 1000, second // 1_000_000]
+        return tuple(step for step in coarse if step > 1)
+
 
 def _within_type(borders: Keys, arrow_type: str) -> Keys:
     """Cuts borders to what the storage type holds, so that no drawn value overflows it."""

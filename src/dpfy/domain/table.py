@@ -16,7 +16,7 @@ from dpfy.domain.discovery import (
     discover_more_categories,
     discover_numbers,
 )
-from dpfy.domain.model_column import ModelColumn, Part
+from dpfy.domain.model_column import ModelColumn
 from dpfy.schema import ColumnSpec
 
 FIRST_LOOK = 0.6
@@ -109,7 +109,7 @@ def _discover(
     spec = table.columns[column.source]
     held = table.value_counts(column)
     label = column.label(spec)
-    may_miss = spec.missing != "never" and column.part is not Part.TIME
+    may_miss = spec.missing != "never"
     if spec.is_category:
         return discover_categories(
             held,
@@ -127,9 +127,10 @@ def _discover(
         mu_squared=mu_squared,
         delta=delta,
         label=label,
-        may_miss=spec.missing != "never",
+        may_miss=may_miss,
         most_bins=MOST_BINS,
         public_range=public_range,
+        steps=column.steps(spec),
     )
 
 
