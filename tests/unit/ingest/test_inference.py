@@ -220,3 +220,12 @@ def test_times_with_and_without_a_zone_are_said(tmp_path) -> None:
     spec, source = column(tmp_path, ["2021-02-28T10:00:00Z", "2021-02-28T10:00:00"])
     assert spec.type == "text"
     assert any("'x'" in note and "zone" in note for note in source.notes)
+
+
+def test_a_comma_separated_file_may_have_decimal_commas_in_quotes(tmp_path) -> None:
+    source = source_of(tmp_path, 'a,b\n"1,234","7,5"\n"2,500","8,25"\n')
+    schema = source.propose()
+    assert [c.decimal_mark for c in schema.columns] == [",", ","]
+    with source.read() as table:
+        assert values(table, "a") == [1234, 2500]
+        assert schema.columns[0].decimals == 3

@@ -334,3 +334,42 @@ def test_date_formats_must_name_columns_and_fit(tmp_path) -> None:
         source_of(tmp_path, TEXT, date_formats={"city": "%Y-%m-%d"}).propose()
     with pytest.raises(SpecError, match="%Q"):
         source_of(tmp_path, TEXT, date_formats={"city": "%Q"}).propose()
+
+
+def test_a_bad_line_far_down_is_named_by_its_number(tmp_path) -> None:
+    plain = b"1,x\n" * 1_500_000
+    lines = 1 + 1_500_000 + 1
+    with pytest.raises(SourceError) as caught:
+        source_of(tmp_path, b"id,city\n" + "1,é\n".encode() + plain + "2,Zürich\n".encode("cp1252"))
+    assert caught.value.line == lines + 1
+    # Two bytes of one letter lie on both sides of the border between pieces.
+    border = 4 * 1024 * 1024
+    head = b"id,city\n" + b"1,x\n" * ((border - 8) // 4 - 1)
+    head += b"1," + b"x" * (border - len(head) - 3)
+    content = head + "éé\n2,ü\n".encode()
+    with source_of(tmp_path, content).read() as table:
+        assert values(table, "city")[-1] == "ü"
+
+
+def test_a_bad_json_line_far_down_is_named_by_its_number(tmp_path) -> None:
+    content = b'{"n": 1}\n' * 700_000 + b"{broken\n"
+    with pytest.raises(SourceError) as caught:
+        source_of(tmp_path, content, "t.jsonl")
+    assert caught.value.line == 700_001
+
+
+def test_numbers_too_large_for_the_schema_are_refused(tmp_path) -> None:
+    source = source_of(tmp_path, "n,k\n99999999999999999999.5,1\n1.5,2\n")
+    schema = source.propose()
+    decimal = schema.columns[0].model_validate({"name": "n", "type": "decimal", "decimals": 1})
+    with pytest.raises(SourceError, match="data row 1"):
+        source.read(schema.with_columns([decimal, schema.columns[1]]))
+
+
+def test_a_small_memory_limit_spills_and_still_reads_all(tmp_path) -> None:
+    rows = 600_000
+    content = "n,w\n" + "".join(f"{i},word-{i * 7919 % 1_000_003}-of-some-length\n" for i in range(rows))
+    with source_of(tmp_path, content).read(memory_limit="64MB") as table:
+        assert table.connection.execute(f"SELECT count(*), sum(c0) FROM {table.relation}").fetchall() == [
+            (rows, rows * (rows - 1) // 2)
+        ]

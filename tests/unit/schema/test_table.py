@@ -117,3 +117,12 @@ def test_looking_up_columns() -> None:
     assert "año\tβ" not in [c.name for c in FULL.output_columns]
     with pytest.raises(SpecError, match="'nope'"):
         FULL.index("nope")
+
+
+def test_the_schema_room_loads_no_engine() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, dpfy.schema; print([m for m in ('pyarrow', 'duckdb', 'pandas', 'numpy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
