@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from dpfy.schema import ColumnKind, ColumnSpec
+from dpfy.schema.kinds import zone_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,10 +113,8 @@ class ClockEvidence:
     def _zone_details(self) -> dict[str, Any]:
         only = next(iter(self.zones)) if len(self.zones) == 1 else None
         spelled = only if only is not None else ("Z" if "Z" in self.zones else "+00:00")
-        digits = re.sub(r"\D", "", spelled).ljust(4, "0")
         stored = "us" if self.fraction <= 6 else "ns"
-        zone = "UTC" if digits == "0000" else f"{spelled[0]}{digits[:2]}:{digits[2:]}"
-        return {"zone": spelled, "arrow_type": f"timestamp[{stored}, tz={zone}]"}
+        return {"zone": spelled, "arrow_type": f"timestamp[{stored}, tz={zone_of(spelled)}]"}
 
 
 def clock_families(cell: str, pattern: str | None) -> list[ClockEvidence]:
@@ -168,7 +167,8 @@ def _clock_pattern(clock: re.Match[str], text: str) -> str:
         # The first cell may be a whole second without a fraction; others may have one.
         pattern += f":%S{clock['point'] or '.'}%f"
     if clock["noon"]:
-        pattern += " %p" if clock["noon"].startswith(" ") else "%p"
+        token = "%P" if clock["noon"].islower() else "%p"
+        pattern += f" {token}" if clock["noon"].startswith(" ") else token
     if clock["zone"]:
         pattern += " %z" if clock["zone"].startswith(" ") else "%z"
     return pattern

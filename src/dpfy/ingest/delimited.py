@@ -71,14 +71,17 @@ class DelimitedFile:
         block = max(_BLOCK, min(4 * self.form.longest_line, _LARGEST_BLOCK))
         try:
             yield from self._parse(block)
+            return
         except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
-            if "straddling" in str(error):
-                raise SourceError(
-                    f"{self.file.name}: a record is longer than {block} bytes.",
-                    hint="A quote may never be closed; or raise largest_cell.",
-                    file=self.file.name,
-                ) from None
-            self._diagnose(otherwise="a line can't be split into cells")
+            too_long = "straddling" in str(error)
+        # Raised outside the handler: the engine's error quotes the line and must not hang on ours.
+        if too_long:
+            raise SourceError(
+                f"{self.file.name}: a record is longer than {block} bytes.",
+                hint="A quote may never be closed; or raise largest_cell.",
+                file=self.file.name,
+            )
+        self._diagnose(otherwise="a line can't be split into cells")
 
     def _parse(self, block: int) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -129,8 +132,8 @@ class DelimitedFile:
             longest = pc.max(pc.binary_length(column)).as_py() or 0
             if longest > self.options.largest_cell:
                 raise SourceError(
-                    f"{self.file.name}: column {self.names[position]!r} has a cell of {longest} characters, more "
-                    f"than {self.options.largest_cell}.",
+                    f"{self.file.name}: column {self.names[position]!r} has a cell of more than "
+                    f"{self.options.largest_cell} characters.",
                     hint="Raise largest_cell, or check for a quote that is never closed.",
                     file=self.file.name,
                 )

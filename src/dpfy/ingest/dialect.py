@@ -174,11 +174,12 @@ def _refuse_data_as_names(names: tuple[str, ...], rows: tuple[tuple[str, ...], .
 
 
 def _check_names(names: tuple[str, ...], file: str) -> None:
+    # The name is not quoted: without a header line it would be a cell of the first record.
     for name, times in Counter(n for n in names if n).items():
         if times > 1:
             places = [str(i + 1) for i, n in enumerate(names) if n == name]
             raise SourceError(
-                f"{file}, line 1: the name {name!r} stands over columns {' and '.join(places)}.",
+                f"{file}, line 1: the columns {' and '.join(places)} have the same name.",
                 hint="Give each column its own name.",
                 file=file,
                 line=1,

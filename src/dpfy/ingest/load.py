@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -105,25 +104,28 @@ def load(
 
     typed = _Typed(batches, schema, users, text=text, name=name)
     connection, spill = open_engine(memory_limit)
+    table = PrivateTable(connection=connection, schema=schema, user_columns=users, spill=spill)
+    advice = ""
     try:
         reader = pa.RecordBatchReader.from_batches(typed.arrow_schema, iter(typed))
         connection.register("incoming", reader)
         connection.execute(f"CREATE TABLE {PrivateTable.relation} AS SELECT * FROM incoming")
         connection.unregister("incoming")
-        table = PrivateTable(connection=connection, schema=schema, user_columns=users, spill=spill)
         table.create_view()
-    except BaseException as error:
-        connection.close()
-        shutil.rmtree(spill, ignore_errors=True)
-        if typed.fault is not None:
-            raise typed.fault from None
-        if isinstance(error, duckdb.Error):
-            raise SourceError(f"{name}: the rows could not be loaded.", hint=_advice(error), file=name) from None
-        raise
-    if typed.rows == 0:
+    except duckdb.Error as error:
+        advice = _advice(error)
+    except BaseException:
         table.close()
-        raise SourceError(f"no data rows in {name}.", hint="Check that it is the right file.", file=name)
-    return table
+        raise
+    # Raised outside the handler: the engine's error may quote cells and must not hang on ours.
+    if not advice and typed.rows:
+        return table
+    table.close()
+    if typed.fault is not None:
+        raise typed.fault
+    if advice:
+        raise SourceError(f"{name}: the rows could not be loaded.", hint=advice, file=name)
+    raise SourceError(f"no data rows in {name}.", hint="Check that it is the right file.", file=name)
 
 
 def _advice(error: Exception) -> str:

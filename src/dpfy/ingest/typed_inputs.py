@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,7 @@ class _TypedInput:
         self._options = options
         self._source = source
         self._notes: list[str] = []
-        repeated = [n for n in schema.names if schema.names.count(n) > 1]
-        if repeated:
-            raise SourceError(f"{source}: the column {repeated[0]!r} occurs twice.", hint="Rename one.", file=source)
+        _refuse_repeated(schema.names, source)
         index = [n for n in schema.names if n.startswith(_INDEX_PREFIX)]
         if index:
             self._notes.append(f"{source}: the index of the data frame ({index[0]}) is left out.")
@@ -260,6 +259,7 @@ def as_arrow_table(data: Any) -> pa.Table:
         if isinstance(data, pa.RecordBatchReader):
             return data.read_all()
         if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
+            _refuse_repeated([str(n) for n in data.columns], "the table")
             return pa.Table.from_pandas(data, preserve_index=False)
         if hasattr(data, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(data).read_all()
@@ -271,6 +271,12 @@ def as_arrow_table(data: Any) -> pa.Table:
     raise SourceError(
         f"expected a path, a list of paths, or a table from pandas, polars or Arrow, got {type(data).__name__}."
     )
+
+
+def _refuse_repeated(names: Sequence[str], source: str) -> None:
+    repeated = [n for n, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise SourceError(f"{source}: the column {repeated[0]!r} occurs twice.", hint="Rename one.", file=source)
 
 
 def _mixed_column(data: Any) -> str:

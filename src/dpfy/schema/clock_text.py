@@ -44,6 +44,7 @@ _FIELDS = {
     "%S": ("second", r"\d{2}"),
     "%f": ("fraction", r"\d{1,9}"),
     "%p": ("noon", r"(?i:[ap]m)"),
+    "%P": ("noon", r"(?i:[ap]m)"),
     "%z": ("zone", ZONE_PATTERN),
 }
 _TOKEN = re.compile(r"%-?[A-Za-z]")
@@ -286,8 +287,10 @@ def _piece(piece: str, parts: dict[str, Ticks], spec: ColumnSpec) -> Any:
     if token in ("%b", "%B"):
         names = [m.capitalize() for m in (MONTHS if token == "%b" else LONG_MONTHS)]
         return pa.array(names).take(pa.array(parts["month"] - 1))
-    if token == "%p":
-        return pa.array(["AM", "PM"]).take(pa.array((parts["hour"] >= 12).astype(np.int64)))
+    if token in ("%p", "%P"):
+        return pa.array(["AM", "PM"] if token == "%p" else ["am", "pm"]).take(
+            pa.array((parts["hour"] >= 12).astype(np.int64))
+        )
     if token == "%z":
         return _zone_text(parts["offset"], spec)
     if token == "%f":

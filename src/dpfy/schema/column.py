@@ -17,6 +17,7 @@ from dpfy.schema.kinds import (
     Physical,
     Unit,
     default_arrow_type,
+    zone_of,
 )
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ class ColumnSpec(BaseModel):
         if not data.get("arrow_type") and kind in _KINDS:
             data["arrow_type"] = default_arrow_type(ColumnKind(kind), data.get("unit", "us"))
             if kind == "datetime" and data.get("zone"):
-                zone = "UTC" if data["zone"] in ("Z", "+00:00", "UTC") else data["zone"]
-                data["arrow_type"] = data["arrow_type"].replace("]", f", tz={zone}]")
+                data["arrow_type"] = data["arrow_type"].replace("]", f", tz={zone_of(str(data['zone']))}]")
         if kind in TEXT_KINDS and data.get("categories") is None and not (data.get("key") or data.get("drop")):
             data["categories"] = "discover"
         return data

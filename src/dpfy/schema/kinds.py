@@ -38,6 +38,12 @@ TEXT_KINDS = frozenset({ColumnKind.TEXT, ColumnKind.BOOLEAN, ColumnKind.BINARY})
 CLOCK_KINDS = frozenset({ColumnKind.DATETIME, ColumnKind.TIME, ColumnKind.DURATION})
 
 
+def zone_of(spelled: str) -> str:
+    """The zone's name in Arrow for an offset as text spells it: Z, +01:00, +0100 or +01."""
+    digits = re.sub(r"\D", "", spelled).ljust(4, "0")
+    return "UTC" if digits == "0000" else f"{spelled[0]}{digits[:2]}:{digits[2:4]}"
+
+
 def default_arrow_type(kind: ColumnKind, unit: str = "us") -> str:
     """The Arrow type that a column of this kind gets when its schema names none.
 

@@ -84,6 +84,7 @@ def test_kinds(tmp_path, cells: list[str], kind: str) -> None:
         (["2021-02-28T10:00:00.25", "2021-02-28T10:00:00"], {"unit": "ms", "decimals": 2, "min_decimals": 0}),
         (["2021-02-28 10:00:00.123456789"], {"unit": "ns", "format": "%Y-%m-%d %H:%M:%S.%f"}),
         (["02/28/2021 3:15 PM"], {"format": "%m/%d/%Y %-I:%M %p"}),
+        (["02/28/2021 03:15pm"], {"format": "%m/%d/%Y %I:%M%P"}),
     ],
 )
 def test_spelling_details(tmp_path, cells: list[str], fields: dict) -> None:

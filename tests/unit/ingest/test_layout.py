@@ -373,3 +373,34 @@ def test_a_small_memory_limit_spills_and_still_reads_all(tmp_path) -> None:
         assert table.connection.execute(f"SELECT count(*), sum(c0) FROM {table.relation}").fetchall() == [
             (rows, rows * (rows - 1) // 2)
         ]
+
+
+def test_a_name_may_hold_a_line_break(tmp_path) -> None:
+    source = source_of(tmp_path, '"a\nb",c\r\n1,2\r\n3,4,5\r\n')
+    assert source.column_names == ("a\nb", "c")
+    with pytest.raises(SourceError) as caught:
+        source.read()
+    assert caught.value.line == 4
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "a,b\nzqx,2\nzqx,zqx,5\n",
+        'a,b\nzqx,"zqx\n',
+        b"a,b\n1,2\n" + "zqx,é\n".encode() + "zqx,ü\n".encode("cp1252"),
+        "zqx,zqx,1\nx,y,2\n",
+        "zqx,20\nzqx,30\n",
+    ],
+)
+def test_no_cell_in_a_whole_traceback(tmp_path, content: str | bytes) -> None:
+    import traceback
+
+    with pytest.raises(SourceError) as caught:
+        source_of(tmp_path, content).read()
+    assert "zqx" not in "".join(traceback.format_exception(caught.value)).replace(repr(content), "")
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "zqx" not in str(error)
+        error = error.__cause__ or error.__context__

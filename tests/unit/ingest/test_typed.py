@@ -256,3 +256,9 @@ def test_text_in_a_typed_source_may_be_declared_as_dates_or_numbers() -> None:
     )
     assert back["d"].to_pylist() == ["28.02.2021", None]
     assert back.schema.types == [pa.large_string(), pa.string()]
+
+
+def test_a_column_that_occurs_twice_is_named() -> None:
+    for table in (pd.DataFrame([[1, 2]], columns=["a", "a"]), pa.table([[1], [2]], names=["a", "a"])):
+        with pytest.raises(SourceError, match="'a' occurs twice"):
+            open_source(table)

@@ -297,3 +297,12 @@ def test_text_output_is_fast_enough_for_a_million_rows() -> None:
     spec.to_text(ticks, none_missing(ticks))
     # 0.1 s are typical; the bound only catches work done value by value in Python.
     assert time.process_time() - begin < 1.0
+
+
+@pytest.mark.parametrize(("zone", "stored"), [("Z", "UTC"), ("+00:00", "UTC"), ("+0530", "+05:30"), ("-03", "-03:00")])
+def test_a_spelled_offset_names_the_stored_zone(zone: str, stored: str) -> None:
+    spec = ColumnSpec(name="x", type="datetime", unit="s", zone=zone, format="%Y-%m-%d %H:%M:%S%z")
+    assert spec.zone_name == stored
+    text = spec.to_text(np.array([0]), np.array([False])).to_pylist()[0]
+    assert text.endswith(zone)
+    assert spec.tick(text) == 0
