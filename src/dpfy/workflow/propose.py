@@ -27,4 +27,4 @@ def run_propose(source: str, reading: ReadingOptions) -> Proposal:
 
     opened = open_source(source, reading)
     schema = opened.propose()
-    return Proposal(schema=schema, text=dump_schema(schema), notes=tuple(opened.notes))
+    return Proposal(schema=schema, text=dump_schema(schema, opened.suggestions), notes=tuple(opened.notes))
