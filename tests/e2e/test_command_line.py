@@ -138,7 +138,9 @@ def test_zero_rows_and_many_rows_can_be_sampled(visits: Path, tmp_path: Path) ->
     none = dpfy("sample", tmp_path / "m.dpfy", "--rows", 0, "--out", tmp_path / "none.csv", home=tmp_path / "home")
     assert none.code == 0, none.err
     assert rows_of(tmp_path / "none.csv") == [HEADER]
-    many = dpfy("sample", tmp_path / "m.dpfy", "--rows", 600_000, "--out", tmp_path / "x.parquet", home=tmp_path / "home")
+    many = dpfy(
+        "sample", tmp_path / "m.dpfy", "--rows", 600_000, "--out", tmp_path / "x.parquet", home=tmp_path / "home"
+    )
     assert many.code == 0, many.err
     table = pq.read_table(tmp_path / "x.parquet")
     assert table.num_rows == 600_000
@@ -199,7 +201,9 @@ rules:
   - start <= end
 """
     )
-    done = synth(path, tmp_path, "--user", "who", "--max-records-per-user", 3, "--schema", schema, "--rows", 3000, epsilon=8)
+    done = synth(
+        path, tmp_path, "--user", "who", "--max-records-per-user", 3, "--schema", schema, "--rows", 3000, epsilon=8
+    )
     assert done.code == 0, done.err
     table = rows_of(tmp_path / "out.csv")[1:]
     born: dict[str, str] = {}

@@ -23,7 +23,7 @@ def marked_table(path: Path, *, ragged: bool = False) -> None:
             number = 7_731_000_000 + row
             more = ",surplus" if ragged and row == 250 else ""
             stream.write(
-                f"{MARK}u{row},{MARK}n{row},\"{MARK}t{row}, quoted\",{number},{88_311_000 + row}.25,"
+                f'{MARK}u{row},{MARK}n{row},"{MARK}t{row}, quoted",{number},{88_311_000 + row}.25,'
                 f"{1900 + row // 12}-{1 + row % 12:02d}-17{more}\n"
             )
 

@@ -31,6 +31,7 @@ from dpfy.schema import TableSchema
 from dpfy.sealed.apply_rules import check_rules
 from dpfy.sealed.contents import Contents
 from dpfy.sealed.generator import SealedGenerator
+from dpfy.workflow.hints import category_hints
 from dpfy.workflow.population import bound_and_count
 from dpfy.workflow.request import DEFAULT_DELTA, FitRequest, Progress, no_progress
 from dpfy.workflow.state import state
@@ -87,7 +88,7 @@ def fitting(
     """
     from dpfy.ingest import open_source
 
-    source = open_source(request.source, request.reading if request.schema is None else request.schema.reading)
+    source = open_source(request.source, request.reading)
     planned = plan_charge(request.parameters.epsilon, request.parameters.delta or DEFAULT_DELTA)
     noise = noise or SecureSource()
     with Ledger.open(workspace) as ledger:
@@ -110,7 +111,8 @@ def fitting(
             raise
         try:
             sealed = _release(request, fitted, name, reservation, planned, ledger, meter, noise)
-            yield FitOutcome(sealed=sealed, notes=tuple(source.notes), bounded=fitted.bounded)
+            notes = (*source.notes, *fitted.hints)
+            yield FitOutcome(sealed=sealed, notes=notes, bounded=fitted.bounded)
         finally:
             fitted.table.close()
 
@@ -154,6 +156,7 @@ class _Fitted:
     population: Population
     bounded: BoundedTable
     table: PrivateTable
+    hints: tuple[str, ...]
 
 
 class _Fit:
@@ -167,6 +170,7 @@ class _Fit:
         self._meter = meter
         self._noise = noise
         self._progress = progress
+        self._hints: tuple[str, ...] = ()
 
     def run(self) -> _Fitted:
         request = self._request
@@ -175,6 +179,7 @@ class _Fit:
         try:
             schema = _with_rules(table.schema, request.rules)
             _check_columns(schema, request)
+            self._hints = category_hints(table, schema)
             columns = model_columns(schema.columns, frozenset(request.unit.columns))
             links = _links(schema, columns)
             drawn_first = frozenset(
@@ -256,7 +261,14 @@ class _Fit:
             records=population.records,
         )
         generator = MarginalGenerator(model, params.drawn_first, population.rows_per_user, contents.unresolved)
-        return _Fitted(contents=contents, generator=generator, population=population, bounded=bounded, table=private)
+        return _Fitted(
+            contents=contents,
+            generator=generator,
+            population=population,
+            bounded=bounded,
+            table=private,
+            hints=self._hints,
+        )
 
 
 def _count_share(request: FitRequest) -> float:
