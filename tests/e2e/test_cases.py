@@ -90,7 +90,8 @@ def test_011_thousands_of_values(tmp_path: Path) -> None:
     assert "" not in seen
     labelled = tmp_path / "schema.yaml"
     labelled.write_text(
-        "columns:\n  - {name: user_id, type: text, drop: true}\n  - {name: shop, type: text, other: label, other_label: rest}\n"
+        "columns:\n  - {name: user_id, type: text, drop: true}\n"
+        "  - {name: shop, type: text, other: label, other_label: rest}\n"
         "  - {name: items, type: integer}\n"
     )
     rows = made("011/shops.csv", tmp_path, "--schema", labelled, epsilon=1)
@@ -188,7 +189,8 @@ def test_034_blanks_are_named_or_stripped(tmp_path: Path) -> None:
     schema.write_text(
         "columns:\n" + "".join(
             f"  - {{name: {n}, type: {t}}}\n" for n, t in (("user_id", "text"), ("age", "integer"), ("city", "text"))
-        ) + "  - {name: plan, type: text, categories: [basic, plus, pro]}\n  - {name: spend, type: decimal, decimals: 2}\n"
+        ) + "  - {name: plan, type: text, categories: [basic, plus, pro]}\n"
+        + "  - {name: spend, type: decimal, decimals: 2}\n"
     )  # fmt: skip
     done = ran("034/spaced.csv", tmp_path, "--schema", schema)
     assert done.code == 2

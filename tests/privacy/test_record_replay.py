@@ -64,18 +64,14 @@ def test_adding_a_user_moves_no_draw_further_than_declared(setting: str, kind: s
 @pytest.mark.parametrize("kind", KINDS)
 def test_removing_a_user_moves_no_draw_further_than_declared(kind: str, tmp_path: Path) -> None:
     table = base_table()
-    _, replayer = replayed(
-        with_user(table, kind, rows=3), table, tmp_path, user="person", max_records_per_user=4
-    )
+    _, replayer = replayed(with_user(table, kind, rows=3), table, tmp_path, user="person", max_records_per_user=4)
     assert replayer.largest
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_user_with_far_more_rows_than_the_cap_is_bounded(kind: str, tmp_path: Path) -> None:
     table = base_table()
-    _, replayer = replayed(
-        table, with_user(table, kind, rows=500), tmp_path, user="person", max_records_per_user=4
-    )
+    _, replayer = replayed(table, with_user(table, kind, rows=500), tmp_path, user="person", max_records_per_user=4)
     assert max(replayer.largest.values()) <= 1 + 1e-12
 
 

@@ -88,9 +88,7 @@ class Composition:
             accountant.compose(GaussianDpEvent(1.0 / (math.sqrt(self.gaussian_mu_squared) * _ROUND_UP)))
         for event in self.other_events:
             if not accountant.supports(event):
-                raise PrivacyParameterError(
-                    f"no accountant is known for {type(event).__name__} in this composition."
-                )
+                raise PrivacyParameterError(f"no accountant is known for {type(event).__name__} in this composition.")
             accountant.compose(event)
         return float(accountant.get_epsilon(left))
 

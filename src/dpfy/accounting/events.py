@@ -40,17 +40,13 @@ def gaussian_event(sigma: float, l2_sensitivity: float) -> GaussianDpEvent:
         l2_sensitivity: the most that one user moves the exact answer, same unit, > 0 and finite.
     """
     if not (0.0 < sigma < math.inf and 0.0 < l2_sensitivity < math.inf):
-        raise PrivacyParameterError(
-            "sigma and l2_sensitivity must be positive and finite: without noise no privacy."
-        )
+        raise PrivacyParameterError("sigma and l2_sensitivity must be positive and finite: without noise no privacy.")
     return GaussianDpEvent(sigma / l2_sensitivity)
 
 
 def _positive(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 < value < math.inf:
-        raise PrivacyParameterError(
-            f"{what} of an event must be positive and finite: without noise no privacy."
-        )
+        raise PrivacyParameterError(f"{what} of an event must be positive and finite: without noise no privacy.")
     return float(value)
 
 
@@ -160,9 +156,7 @@ def events_to_json(events: Iterable[DpEvent]) -> str:
     Raises:
         PrivacyParameterError: see `check_event`.
     """
-    return json.dumps(
-        [_encode(event) for event in events], sort_keys=True, separators=(",", ":"), allow_nan=False
-    )
+    return json.dumps([_encode(event) for event in events], sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def events_from_json(text: str) -> tuple[DpEvent, ...]:

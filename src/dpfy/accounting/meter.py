@@ -124,14 +124,10 @@ def plan_charge(epsilon: float, delta: float, threshold_share: float = 0.2) -> P
     """
     epsilon, delta = parse_epsilon(epsilon), parse_delta(delta)
     if not 0.0 <= threshold_share < 1.0:
-        raise PrivacyParameterError(
-            f"threshold_share must lie in [0, 1), 1 excluded; {threshold_share:g} was given."
-        )
+        raise PrivacyParameterError(f"threshold_share must lie in [0, 1), 1 excluded; {threshold_share:g} was given.")
     threshold_delta = threshold_share * delta
     mu = mu_of(epsilon, delta - threshold_delta)
-    return PlannedCharge(
-        epsilon=epsilon, delta=delta, gaussian_mu_squared=mu * mu, threshold_delta=threshold_delta
-    )
+    return PlannedCharge(epsilon=epsilon, delta=delta, gaussian_mu_squared=mu * mu, threshold_delta=threshold_delta)
 
 
 class Meter:
@@ -196,9 +192,7 @@ class Meter:
         charge = Charge(label=label, kind=ChargeKind(kind), event=event)
         with self._lock:
             if self._closed:
-                raise UnchargedReleaseError(
-                    f"{label}: the run's meter is closed, nothing more can be released."
-                )
+                raise UnchargedReleaseError(f"{label}: the run's meter is closed, nothing more can be released.")
             spent = compose([*(made.event for made in self._charges), event])
             if not self._planned.covers(spent):
                 raise UnchargedReleaseError(

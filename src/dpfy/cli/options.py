@@ -41,7 +41,7 @@ Counting = Annotated[
     str,
     typer.Option(
         "--counting",
-        help="rows: each record counts 1. users: a user's records count 1 together; better when users have many records.",
+        help="rows: each record counts 1. users: a user's records count 1 together; better when users have many.",
     ),
 ]
 Schema = Annotated[
@@ -67,7 +67,7 @@ Rule = Annotated[
     list[str] | None,
     typer.Option(
         "--rule",
-        help='Public knowledge between columns: "b follows a", "if a = x then b is missing", "a <= b". May be repeated.',
+        help='Public knowledge between columns: "b follows a", "if a = x then b is missing", "a <= b". Repeatable.',
     ),
 ]
 

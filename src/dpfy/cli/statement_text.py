@@ -27,7 +27,7 @@ _SINGLE = (
 def statement_text(statement: Mapping[str, Any]) -> str:
     """Lays a statement out for a terminal of 100 columns."""
     lines = [f"epsilon {statement['epsilon']:.6g}   delta {statement['delta']:.3g}", ""]
-    lines += textwrap.wrap(statement["plain_words"], 98) + [""]
+    lines += [*textwrap.wrap(statement["plain_words"], 98), ""]
     for title, key in _SINGLE:
         lines += textwrap.wrap(f"{title + ':':<13}{statement[key]}", 98, subsequent_indent=" " * 13)
     lines += ["", "spent on (share of the Gaussian budget):"]

@@ -147,7 +147,7 @@ def discover_more_categories(
         tail_counts.append(pooled_missing[0])
         tail_variance.append(pooled_missing[1])
     return Discovered(
-        domain=CategoryDomain(values=tuple(order), has_other=True, has_missing=domain.has_missing),  # type: ignore[arg-type]
+        domain=CategoryDomain(values=tuple(order), has_other=True, has_missing=domain.has_missing),
         counts=np.array([pooled[v][0] for v in order] + tail_counts),
         variance=np.array([pooled[v][1] for v in order] + tail_variance),
     )

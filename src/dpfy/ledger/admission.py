@@ -68,9 +68,7 @@ class Cost:
         """The cost of a plan, which must not promise less than its events cost."""
         cost = cls.of_events(planned.events, planned.delta)
         if not (cost.epsilon <= planned.epsilon and 0.0 < planned.epsilon < math.inf and planned.delta < 1.0):
-            raise PrivacyParameterError(
-                "the planned events cost more than the epsilon and delta of their plan."
-            )
+            raise PrivacyParameterError("the planned events cost more than the epsilon and delta of their plan.")
         return cls(
             epsilon=planned.epsilon,
             delta=planned.delta,
@@ -170,9 +168,7 @@ def _largest(costs: Sequence[Cost], planned: PlannedCharge, cap: Cap) -> float:
     def fits(epsilon: float) -> bool:
         if epsilon < _SMALLEST_EPSILON:
             return False
-        if (
-            planned.other_events
-        ):  # what such a run composes to is known only once it is planned: its epsilon counts
+        if planned.other_events:  # what such a run composes to is known only once it is planned: its epsilon counts
             request = Cost(
                 epsilon=epsilon,
                 delta=planned.delta,

@@ -112,9 +112,7 @@ def connect(path: Path) -> sqlite3.Connection:
             hint="Mend the folder's permissions, or set $DPFY_HOME to another folder.",
         ) from None
     with engine_errors(path):
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             _switch_to_wal(connection)
             connection.execute("PRAGMA synchronous = FULL")

@@ -73,9 +73,7 @@ class Book:
             self.caps[account] = lower_cap(self.caps[account], self.caps[other])
             self.caps[other] = Cap()
             self.aliases = {key: account if owner == other else owner for key, owner in self.aliases.items()}
-            self.runs = {
-                name: _moved(run, account) if run.account == other else run for name, run in self.runs.items()
-            }
+            self.runs = {name: _moved(run, account) if run.account == other else run for name, run in self.runs.items()}
         for key in keys:
             self.aliases[key] = account
         return account

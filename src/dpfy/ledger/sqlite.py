@@ -115,9 +115,7 @@ class Ledger:
                     "delta": planned.delta,
                 },
             )
-        return Reservation(
-            run=run, dataset=dataset, operation=operation, epsilon=planned.epsilon, delta=planned.delta
-        )
+        return Reservation(run=run, dataset=dataset, operation=operation, epsilon=planned.epsilon, delta=planned.delta)
 
     def start(self, reservation: Reservation) -> None:
         """See `LedgerStore.start`."""
@@ -126,9 +124,7 @@ class Ledger:
             self._connection.execute("UPDATE run SET state = 'started' WHERE id = ?", (reservation.run,))
             self._journal(_now(), "start", {"run": reservation.run})
 
-    def commit(
-        self, reservation: Reservation, charges: Iterable[Charge], *, delta: float | None = None
-    ) -> None:
+    def commit(self, reservation: Reservation, charges: Iterable[Charge], *, delta: float | None = None) -> None:
         """See `LedgerStore.commit`."""
         charges = tuple(charges)
         text = charges_to_json(charges)
@@ -173,13 +169,9 @@ class Ledger:
         """See `LedgerStore.set_cap`."""
         epsilon = float(epsilon)
         if not 0.0 <= epsilon < math.inf:
-            raise PrivacyParameterError(
-                f"a cap on epsilon must be finite and not negative; {epsilon:g} was given."
-            )
+            raise PrivacyParameterError(f"a cap on epsilon must be finite and not negative; {epsilon:g} was given.")
         if delta is not None and not 0.0 <= float(delta) < 1.0:
-            raise PrivacyParameterError(
-                f"a cap on delta must lie in [0, 1), 1 excluded; {delta:g} was given."
-            )
+            raise PrivacyParameterError(f"a cap on delta must lie in [0, 1), 1 excluded; {delta:g} was given.")
         self._change_cap(dataset, Cap(epsilon=epsilon, delta=None if delta is None else float(delta)))
 
     def remove_cap(self, dataset: str) -> None:
@@ -203,9 +195,7 @@ class Ledger:
     def show(self) -> list[AccountView]:
         """See `LedgerStore.show`."""
         with self._reading():
-            accounts = [
-                row[0] for row in self._connection.execute("SELECT DISTINCT account FROM alias ORDER BY 1")
-            ]
+            accounts = [row[0] for row in self._connection.execute("SELECT DISTINCT account FROM alias ORDER BY 1")]
             return [self._view(account) for account in accounts]
 
     def history(self, dataset: str | None = None) -> list[Entry]:
@@ -225,9 +215,7 @@ class Ledger:
     def open_reservations(self) -> list[Reservation]:
         """See `LedgerStore.open_reservations`."""
         with self._reading():
-            rows = self._connection.execute(
-                "SELECT * FROM run WHERE state = 'reserved' ORDER BY rowid"
-            ).fetchall()
+            rows = self._connection.execute("SELECT * FROM run WHERE state = 'reserved' ORDER BY rowid").fetchall()
         return [_reservation(row) for row in rows]
 
     def verify(self) -> int:
@@ -238,9 +226,7 @@ class Ledger:
         book, previous = Book(), ""
         try:
             for expected, row in enumerate(rows, start=1):
-                digest = chained_digest(
-                    previous, row["entry"], row["time"], row["transition"], row["content"]
-                )
+                digest = chained_digest(previous, row["entry"], row["time"], row["transition"], row["content"])
                 if row["entry"] != expected or row["digest"] != digest:
                     raise self._broken("its journal was changed, or a part is missing")
                 book.apply(row["transition"], json.loads(row["content"]))
@@ -270,9 +256,7 @@ class Ledger:
                 self._connection.execute("ROLLBACK")
 
     def _journal(self, time: str, transition: str, content: Mapping[str, object]) -> None:
-        last = self._connection.execute(
-            "SELECT entry, digest FROM journal ORDER BY entry DESC LIMIT 1"
-        ).fetchone()
+        last = self._connection.execute("SELECT entry, digest FROM journal ORDER BY entry DESC LIMIT 1").fetchone()
         entry, previous = (last["entry"] + 1, last["digest"]) if last else (1, "")
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
         self._connection.execute(
@@ -326,8 +310,7 @@ class Ledger:
         states = states or (RunState.RESERVED, RunState.STARTED, RunState.COMMITTED)
         marks = ", ".join("?" * len(states))
         rows = self._connection.execute(
-            f"SELECT {_COST_COLUMNS} FROM run"
-            f" WHERE account = ? AND id <> ? AND state IN ({marks}) ORDER BY id",
+            f"SELECT {_COST_COLUMNS} FROM run WHERE account = ? AND id <> ? AND state IN ({marks}) ORDER BY id",
             (account, without, *states),
         )
         return [_cost(row) for row in rows]
@@ -363,9 +346,7 @@ class Ledger:
         if found != state:
             raise LedgerConflictError(
                 f"only a run that is {state} can {step}; this one is {found}.",
-                hint="A run that was started stays spent until it is committed."
-                if found == "started"
-                else "",
+                hint="A run that was started stays spent until it is committed." if found == "started" else "",
             )
 
     def _by_key(
@@ -380,9 +361,7 @@ class Ledger:
             "SELECT account FROM alias WHERE kind = 'fingerprint' AND name = ?", (names["fingerprint"],)
         ).fetchone()
         asked = (names["dataset"], operation, events, planned.epsilon, planned.delta)
-        made = tuple(
-            row[c] for c in ("dataset", "operation", "planned_events", "planned_epsilon", "planned_delta")
-        )
+        made = tuple(row[c] for c in ("dataset", "operation", "planned_events", "planned_epsilon", "planned_delta"))
         if asked != made or account is None or account[0] != row["account"]:
             raise LedgerConflictError("the idempotency key was used for another run; take a new one.")
         return _reservation(row)

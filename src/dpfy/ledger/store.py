@@ -60,9 +60,7 @@ class LedgerStore(Protocol):
         """
         ...
 
-    def commit(
-        self, reservation: Reservation, charges: Iterable[Charge], *, delta: float | None = None
-    ) -> None:
+    def commit(self, reservation: Reservation, charges: Iterable[Charge], *, delta: float | None = None) -> None:
         """Puts what was really spent in the plan's place; the difference is free again.
 
         Args:

@@ -91,9 +91,7 @@ class Workspace:
         except ValueError:
             key = None
         if not isinstance(key, Ed25519PrivateKey):
-            raise SourceError(
-                f"an Ed25519 private key was expected in {path}; the file was changed.", file=str(path)
-            )
+            raise SourceError(f"an Ed25519 private key was expected in {path}; the file was changed.", file=str(path))
         return key
 
     def fingerprint(self, content_digest: bytes) -> str:

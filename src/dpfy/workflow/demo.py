@@ -14,7 +14,7 @@ from dpfy.workflow.synth import SynthMade, SynthRequest, run_synth
 __all__ = ["run_demo"]
 
 _COLUMNS = (
-    ["zper", "year", "plan", "site", "coins", "female", "xage", "educdec", "income", "black", "linc", "lfam", "child"]
+    ["zper", "year", "plan", "site", "coins", "female", "xage", "educdec", "income", "black", "linc", "lfam", "child"]  # noqa: RUF005
     + ["physlm", "disea", "hlthg", "hlthf", "hlthp", "ghindx", "mdvis", "notmdvis", "outpdol", "drugdol", "inpdol"]
     + ["meddol", "totadm"]
 )

@@ -41,7 +41,7 @@ def category_hints(table: PrivateTable, schema: TableSchema) -> tuple[str, ...]:
         kinds = " and ".join(sorted(set(reasons.values())))
         if not set(spec.categories) & set(found):
             raise SpecError(
-                f"column {spec.name!r}: none of its listed categories is in the data; {words} would be but for {kinds}.",
+                f"column {spec.name!r}: none of its listed categories is there; {words} would be but for {kinds}.",
                 hint="Set --blanks strip, or list the words as they stand in the data.",
             )
         hints.append(

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpfy.errors import SpecError
-from dpfy.schema.output import output_format
 from dpfy.ledger.workspace import Workspace
+from dpfy.schema.output import output_format
 from dpfy.workflow.fit import FitOutcome, fitting
 from dpfy.workflow.request import FitRequest, Progress, no_progress
 

@@ -42,9 +42,7 @@ def test_a_plan_stays_under_its_target(epsilon: float, delta: float, share: floa
     st.floats(0.1, 20.0),
     st.lists(st.tuples(st.floats(0.01, 0.6), st.floats(0.0, 0.6)), min_size=1, max_size=8),
 )
-def test_what_a_meter_lets_pass_never_exceeds_the_plan(
-    epsilon: float, parts: list[tuple[float, float]]
-) -> None:
+def test_what_a_meter_lets_pass_never_exceeds_the_plan(epsilon: float, parts: list[tuple[float, float]]) -> None:
     plan = plan_charge(epsilon, 1e-6)
     meter = Meter(plan)
     passed = []
@@ -142,9 +140,7 @@ def test_threads_together_stay_under_the_plan() -> None:
         assert sum(pool.map(attempt, range(30))) == 10
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "share"), [(0, 1e-5, 0.2), (1, 0, 0.2), (1, 1e-5, 1.0), (1, 1e-5, -0.1)]
-)
+@pytest.mark.parametrize(("epsilon", "delta", "share"), [(0, 1e-5, 0.2), (1, 0, 0.2), (1, 1e-5, 1.0), (1, 1e-5, -0.1)])
 def test_plans_out_of_range_are_refused(epsilon: float, delta: float, share: float) -> None:
     with pytest.raises(PrivacyParameterError):
         plan_charge(epsilon, delta, share)

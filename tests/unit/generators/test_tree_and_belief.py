@@ -104,7 +104,9 @@ def test_excluded_cell_is_redrawn_from_its_neighbours() -> None:
     joint = np.array([[0.3, 0.0, 0.1], [0.0, 0.3, 0.3]])
     tree = clique_tree([(0, 1)], [2, 3])
     assert tree is not None
-    model = TreeModel(tree=tree, base=(np.ones(2) / 2, np.ones(3) / 3), columns=((0, 1),), theta=(np.log(joint + 1e-12),))
+    model = TreeModel(
+        tree=tree, base=(np.ones(2) / 2, np.ones(3) / 3), columns=((0, 1),), theta=(np.log(joint + 1e-12),)
+    )
     conditional = redraw_without(tree, model.beliefs(), 1, (2,))
     assert conditional is not None
     rows = np.repeat(np.array([0, 1], dtype=np.int32), 500)

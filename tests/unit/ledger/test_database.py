@@ -27,9 +27,7 @@ SOURCE = Path(__file__).parents[3] / "src"
 
 
 def reserve(ledger: Ledger, epsilon: float = 0.1):  # type: ignore[no-untyped-def]
-    return ledger.reserve(
-        dataset="visits", fingerprint="f", planned=plan_charge(epsilon, 1e-6), operation="fit"
-    )
+    return ledger.reserve(dataset="visits", fingerprint="f", planned=plan_charge(epsilon, 1e-6), operation="fit")
 
 
 @pytest.fixture
@@ -143,9 +141,7 @@ def test_a_read_only_folder_is_named(workspace: Workspace, monkeypatch: pytest.M
         Workspace.locate(workspace.folder)
 
 
-def test_a_ledger_that_stays_busy_is_a_conflict(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_stays_busy_is_a_conflict(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "_BUSY_SECONDS", 0.05)
     with Ledger.open(workspace) as ledger:
         other = sqlite3.connect(workspace.ledger_path, isolation_level=None)
@@ -175,9 +171,7 @@ def test_eight_processes_share_the_last_budget_exactly(workspace: Workspace) -> 
         ledger.set_cap("visits", cap)
     context = multiprocessing.get_context("fork")
     admitted = context.Queue()
-    workers = [
-        context.Process(target=_spend_until_refused, args=(workspace.folder, admitted)) for _ in range(8)
-    ]
+    workers = [context.Process(target=_spend_until_refused, args=(workspace.folder, admitted)) for _ in range(8)]
     for worker in workers:
         worker.start()
     counts = [admitted.get(timeout=60) for _ in workers]
