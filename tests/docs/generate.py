@@ -1,0 +1,72 @@
+"""Writes docs/reference/cli.md from the commands' own declarations: `python -m tests.docs.generate`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.docs.commands import Command, Parameter, commands, global_options
+
+CLI_PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
+
+_HEAD = """\
+# Commands
+
+This page is generated from the code by `make docs`; a test fails when it is stale.
+
+Results go to stdout, messages to stderr. With `--json` stdout holds one JSON document, also for an error.
+
+| exit code | meaning |
+|---|---|
+| 0 | done |
+| 1 | a bug in dpfy |
+| 2 | wrong usage or bad input |
+| 3 | refused by the budget |
+| 4 | refused by the release gate |
+
+| variable | meaning |
+|---|---|
+| `DPFY_HOME` | the workspace, when `--workspace` is not given; without both it is `.dpfy` in the current folder |
+"""
+
+
+def cli_page() -> str:
+    """The page's text."""
+    parts = [_HEAD, "## dpfy\n", *_table("option", global_options())]
+    for command in commands():
+        parts += _section(command)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _section(command: Command) -> Iterator[str]:
+    arguments = [p for p in command.parameters if not p.is_option]
+    options = [p for p in command.parameters if p.is_option]
+    usage = ["dpfy", command.name, *(a.name if a.required else f"[{a.name}]" for a in arguments)]
+    usage += [f"{o.name} {o.kind.upper()}" for o in options if o.required]
+    yield f"## dpfy {command.name}\n"
+    yield f"{command.help}\n"
+    yield f"```text\n{' '.join(usage)} [options]\n```\n"
+    if arguments:
+        yield from _table("argument", arguments)
+    if options:
+        yield from _table("option", options)
+
+
+def _table(title: str, parameters: Sequence[Parameter]) -> Iterator[str]:
+    lines = [f"| {title} | value | default | meaning |", "|---|---|---|---|"]
+    for p in parameters:
+        kind = (p.kind or "flag") + (", repeatable" if p.repeats else "")
+        default = "required" if p.required else "" if p.default is None else f"`{p.default}`"
+        lines.append(f"| `{p.name}` | {kind} | {default} | {_escaped(p.help)} |")
+    yield "\n".join(lines) + "\n"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("**", "\\*\\*")
+
+
+if __name__ == "__main__":
+    CLI_PAGE.parent.mkdir(parents=True, exist_ok=True)
+    CLI_PAGE.write_text(cli_page(), encoding="utf-8")
+    sys.stdout.write("docs/reference/cli.md is written\n")
