@@ -15,11 +15,11 @@ import numpy as np
 from dpfy.noise.source import NoiseSource, SeededSource
 
 
-class SensitivityViolation(AssertionError):
+class SensitivityError(AssertionError):
     """A draw whose inputs on neighbours are further apart than it declares."""
 
 
-class SequenceViolation(AssertionError):
+class SequenceError(AssertionError):
     """Neighbours that lead to different sequences of draws."""
 
 
@@ -72,21 +72,21 @@ class Replayer(NoiseSource):
     secure = True
 
     def words(self, count: int) -> np.ndarray:
-        raise SequenceViolation("randomness outside `perturb` that was not recorded")
+        raise SequenceError("randomness outside `perturb` that was not recorded")
 
     def random_key(self) -> bytes:
         return b"\x07" * 32
 
     def perturb(self, counts, sigma, *, l2_sensitivity, label, keys=None):  # type: ignore[no-untyped-def]
         if self.place >= len(self.recorded):
-            raise SequenceViolation(f"one draw more on the neighbour: {label}")
+            raise SequenceError(f"one draw more on the neighbour: {label}")
         before = self.recorded[self.place]
         self.place += 1
         if (label, sigma, l2_sensitivity) != (before.label, before.sigma, before.l2_sensitivity):
-            raise SequenceViolation(f"{before.label!r} on D, {label!r} or other noise on the neighbour")
+            raise SequenceError(f"{before.label!r} on D, {label!r} or other noise on the neighbour")
         if keys is None:
             if counts.shape != before.counts.shape:
-                raise SequenceViolation(f"{label}: other cells on the neighbour")
+                raise SequenceError(f"{label}: other cells on the neighbour")
             self._check(label, (counts - before.counts).astype(float).ravel(), l2_sensitivity)
             return before.noisy.copy()
         listed = np.asarray(keys).tolist()
@@ -105,9 +105,9 @@ class Replayer(NoiseSource):
         distance = float(np.sqrt((moved**2).sum()))
         self.largest[label] = max(self.largest.get(label, 0.0), distance / bound)
         if distance > bound * (1 + 1e-12):
-            raise SensitivityViolation(f"{label}: moved by {distance:g}, declared {bound:g}")
+            raise SensitivityError(f"{label}: moved by {distance:g}, declared {bound:g}")
 
     def finish(self) -> None:
         """Every recorded draw must have been replayed."""
         if self.place != len(self.recorded):
-            raise SequenceViolation("fewer draws on the neighbour")
+            raise SequenceError("fewer draws on the neighbour")

@@ -24,7 +24,7 @@ from dpfy.errors import ReleaseRefusedError, UnchargedReleaseError
 from dpfy.mechanisms.counting import CountScale
 from dpfy.mechanisms.histogram import GaussianHistogram
 from dpfy.noise.source import SecureSource, SeededSource
-from tests.privacy.replay import Recorder, SensitivityViolation, SequenceViolation
+from tests.privacy.replay import Recorder, SensitivityError, SequenceError
 from tests.privacy.tables import base_table, with_user
 from tests.privacy.test_record_replay import replayed, run
 
@@ -33,7 +33,7 @@ USER = {"user": "person", "max_records_per_user": 4}
 
 def expect_violation(folder: Path, kind: str = "extreme", rows: int = 4, **settings: Any) -> None:
     table = base_table()
-    with pytest.raises((SensitivityViolation, SequenceViolation, AssertionError)):
+    with pytest.raises((SensitivityError, SequenceError, AssertionError)):
         replayed(table, with_user(table, kind, rows=rows), folder, **(settings or USER))
 
 
