@@ -6,8 +6,10 @@ import hashlib
 import io
 import json
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +107,18 @@ def read_sealed(path: Path, *, statement_only: bool = False) -> SealedParts:
         )
     except FileNotFoundError:
         raise SealBrokenError(f"there is no file {path.name!r}.") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError, EOFError, TypeError):
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        KeyError,
+        ValueError,
+        OSError,
+        EOFError,
+        TypeError,
+        RuntimeError,
+        NotImplementedError,
+    ):
         raise SealBrokenError(
             f"{path.name!r} is no sealed generator, or it is damaged.", hint="Get it again from where it was made."
         ) from None
