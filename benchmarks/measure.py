@@ -50,14 +50,19 @@ def run_measured(command: list[str], *, log: Path, limit: float, environment: di
             start_new_session=True,
         )
         ended = False
-        while True:
-            pid, wait_status, usage = os.wait4(child.pid, os.WNOHANG)
-            if pid:
-                break
-            if not ended and time.monotonic() - begun > limit:
-                os.killpg(child.pid, signal.SIGKILL)
-                ended = True
-            time.sleep(0.02)
+        try:
+            while True:
+                pid, wait_status, usage = os.wait4(child.pid, os.WNOHANG)
+                if pid:
+                    break
+                if not ended and time.monotonic() - begun > limit:
+                    os.killpg(child.pid, signal.SIGKILL)
+                    ended = True
+                time.sleep(0.02)
+        except BaseException:
+            # The child has a session of its own, so an interrupt from the keyboard does not reach it.
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
     wall = time.monotonic() - begun
     child.returncode = os.waitstatus_to_exitcode(wait_status)
     status = "too slow" if ended else "done" if child.returncode == 0 else "failed"
