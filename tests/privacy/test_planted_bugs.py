@@ -102,8 +102,8 @@ def test_selection_that_halves_its_sensitivity(monkeypatch: pytest.MonkeyPatch, 
 def test_exact_number_of_records_as_denominator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     honest = population_module.population_of
 
-    def exact(noisy: Any, upto: Any, cap: int) -> Any:
-        return replace(honest(noisy, upto, cap), records=exact.rows, users=exact.rows)  # type: ignore[attr-defined]
+    def exact(noisy: Any, upto: Any, cap: int, owners: int) -> Any:
+        return replace(honest(noisy, upto, cap, owners), records=exact.rows, users=exact.rows)  # type: ignore[attr-defined]
 
     counted = dpfy.contribution.bound
 

@@ -33,6 +33,12 @@ class ModelRun:
         self.planned = self.mu_squared
 
 
+def _together(runs: list[ModelRun]) -> float:
+    mu = math.sqrt(math.fsum(run.mu_squared for run in runs))
+    # A plan keeps a fifth of delta for thresholds; committed runs here had none.
+    return epsilon_of(mu, math.fsum(DELTA * (1.0 if run.state == "committed" else 0.8) for run in runs))
+
+
 class LedgerMachine(RuleBasedStateMachine):
     """Names and contents that belong together form a group; a group's runs compose under its lowest cap."""
 
@@ -66,10 +72,8 @@ class LedgerMachine(RuleBasedStateMachine):
 
     def _epsilon(self, runs: list[ModelRun]) -> float:
         counted = [run for run in runs if run.state != "released"]
-        mu = math.sqrt(math.fsum(run.mu_squared for run in counted))
-        # A plan keeps a fifth of delta for thresholds; committed runs here had none.
-        left = math.fsum(DELTA * (1.0 if run.state == "committed" else 0.8) for run in counted)
-        return epsilon_of(mu, left) if counted else 0.0
+        # All together at the sum of their deltas, and never less than the dearest alone.
+        return max((_together(group) for group in (counted, *([run] for run in counted)) if group), default=0.0)
 
     @rule(name=NAMES, content=NAMES, epsilon=EPSILONS)
     def reserve(self, name: str, content: str, epsilon: float) -> None:

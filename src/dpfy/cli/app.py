@@ -92,7 +92,7 @@ def synth(
         "report": None if made.report is None else str(made.report),
     }
     if as_json:
-        emit_json({**files, "statement": made.statement, "notes": list(made.notes)})
+        emit_json({**files, "statement": made.statement, "notes_for_the_owner": list(made.notes)})
         return
     typer.echo(f"synthetic table  {made.out}  ({made.rows} rows)")
     typer.echo(f"statement        {made.statement_file}")
@@ -114,7 +114,7 @@ def fit(source: options.Source, epsilon: options.Epsilon, out: Out, **given: Any
         made = run_fit(request, out, workspace=workspace, progress=display)
     _tell(made.notes, made.statement)
     if as_json:
-        emit_json({"model": str(out), "statement": made.statement, "notes": list(made.notes)})
+        emit_json({"model": str(out), "statement": made.statement, "notes_for_the_owner": list(made.notes)})
     else:
         typer.echo(f"generator  {out}")
 

@@ -18,6 +18,8 @@ _SINGLE = (
     ("accountant", "accountant"),
     ("noise", "noise"),
     ("trust", "trust"),
+    ("access", "access"),
+    ("releases", "releases"),
     ("tuning", "tuning"),
     ("utility", "utility"),
     ("evidence", "evidence"),
@@ -28,7 +30,7 @@ def statement_text(statement: Mapping[str, Any]) -> str:
     """Lays a statement out for a terminal of 100 columns."""
     lines = [f"epsilon {statement['epsilon']:.6g}   delta {statement['delta']:.3g}", ""]
     lines += [*textwrap.wrap(statement["plain_words"], 98), ""]
-    for title, key in _SINGLE:
+    for title, key in (entry for entry in _SINGLE if entry[1] in statement):
         lines += textwrap.wrap(f"{title + ':':<13}{statement[key]}", 98, subsequent_indent=" " * 13)
     lines += ["", "spent on (share of the Gaussian budget):"]
     by_kind: dict[str, float] = {}

@@ -104,7 +104,9 @@ class CountedTable:
         missing = int(table.filter(_is_null(table["v"]))["n"].to_numpy().sum())
         if _is_text(spec):
             keys = np.array(present["v"].to_pylist(), dtype=object)
-            return ValueCounts(keys=keys, counts=counts, missing=missing)
+            # The engine's order is that of the rows; sorted, ties among noisy counts can't tell it.
+            order = np.argsort(keys)
+            return ValueCounts(keys=keys[order], counts=counts[order], missing=missing)
         found = column.keys(present["v"].to_numpy(), spec)
         distinct, place = np.unique(found, return_inverse=True)
         pooled = np.zeros(len(distinct), dtype=np.int64)

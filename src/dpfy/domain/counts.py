@@ -15,7 +15,7 @@ class ValueCounts:
     **Privacy:** exact and private; only a mechanism may read it.
 
     Args:
-        keys: distinct values: int64 keys ascending, or text as object.
+        keys: distinct values, ascending: int64 keys, or text as object.
         counts: int64, each > 0.
         missing: count of rows without a value.
     """

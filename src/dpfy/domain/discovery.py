@@ -140,7 +140,7 @@ def discover_more_categories(
     for value, count, spread in zip(domain.values, first.counts, first.variance, strict=False):
         pooled[value] = _pool(count, spread, again.pop(value, None), variance)
     pooled |= {value: (count, variance) for value, count in again.items()}
-    order = sorted(pooled, key=lambda v: -pooled[v][0])
+    order = sorted(pooled, key=lambda v: (-pooled[v][0], v))
     tail_counts, tail_variance = [0.0], [np.inf]
     if domain.has_missing:
         pooled_missing = _pool(first.counts[-1], first.variance[-1], missing, variance)

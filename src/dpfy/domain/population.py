@@ -81,7 +81,7 @@ def count_users(exact: NDArray[np.int64], *, mu_squared: float, meter: Meter, no
     return NoisyUsers(counts=noisy, sigma=mu_squared**-0.5)
 
 
-def population_of(noisy: NoisyUsers, upto: Sequence[int], cap: int) -> Population:
+def population_of(noisy: NoisyUsers, upto: Sequence[int], cap: int, owners: int = 1) -> Population:
     """Users, records and rows per user from noisy interval counts; users above the cap count at the cap.
 
     Post-processing.
@@ -90,6 +90,7 @@ def population_of(noisy: NoisyUsers, upto: Sequence[int], cap: int) -> Populatio
         noisy: noisy counts; the i-th interval holds users with more than upto[i - 1] and at most upto[i] records.
         upto: public, ascending, starting with 1.
         cap: the contribution bound.
+        owners: people that a record belongs to; it counts for each of them.
     """
     counts = noisy.standing.astype(np.float64)
     total = max(1.0, float(counts.sum()))
@@ -101,7 +102,7 @@ def population_of(noisy: NoisyUsers, upto: Sequence[int], cap: int) -> Populatio
         below = high
     shares /= shares.sum()
     mean = float(shares @ np.arange(1, cap + 1))
-    return Population(users=round(total), records=max(1, round(total * mean)), rows_per_user=shares)
+    return Population(users=round(total), records=max(1, round(total * mean / owners)), rows_per_user=shares)
 
 
 def _release(

@@ -125,23 +125,34 @@ def total_cost(costs: Sequence[Cost]) -> tuple[float, float]:
 
     Returns:
         epsilon and delta, rounded up. One run costs exactly what it says, several at most the sum of their
-        epsilons.
+        epsilons. A run with a large delta must not make the others look cheap: epsilon is the largest over
+        the runs with a delta of at most so much, each group at the sum of its own deltas, and over each run
+        alone.
     """
     if not costs:
         return 0.0, 0.0
+    delta = float(_sum_as_written(cost.delta for cost in costs))
+    largest = max(cost.epsilon for cost in costs)
+    for bound in sorted({cost.delta for cost in costs}):
+        largest = max(largest, _composed([cost for cost in costs if cost.delta <= bound]))
+    return largest, delta
+
+
+def _composed(costs: Sequence[Cost]) -> float:
+    """Epsilon of all these runs together at the sum of their deltas."""
     if len(costs) == 1:
-        return costs[0].epsilon, costs[0].delta
+        return costs[0].epsilon
     delta = float(_sum_as_written(cost.delta for cost in costs))
     if delta >= 1.0:
-        return math.inf, delta
+        return math.inf
     summed = math.fsum(cost.epsilon for cost in costs) * _ROUND_UP
     if not all(cost.exact for cost in costs):
-        return summed, delta
+        return summed
     composed = Composition(
         gaussian_mu_squared=math.fsum(cost.gaussian_mu_squared for cost in costs) * _ROUND_UP,
         threshold_delta=math.fsum(cost.threshold_delta for cost in costs),
     )
-    return composed.epsilon(delta), delta
+    return composed.epsilon(delta)
 
 
 def _fits(costs: Sequence[Cost], request: Cost, cap: Cap) -> bool:
@@ -219,7 +230,7 @@ def admit(costs: Sequence[Cost], planned: PlannedCharge, cap: Cap, *, dataset: s
     fitting = f"the largest run that fits is epsilon {largest:g}" if largest else "no further run fits"
     raise BudgetExceededError(
         f"epsilon {planned.epsilon:g} at delta {planned.delta:g} was requested for {dataset!r}, whose cap is "
-        f"{' and '.join(limits)}: {left}{fitting} at this delta. Nothing was read.",
+        f"{' and '.join(limits)}: {left}{fitting} at this delta. No row was read.",
         requested=planned.epsilon,
         remaining=remaining,
         largest=largest,

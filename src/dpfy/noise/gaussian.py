@@ -38,12 +38,12 @@ def rounded_normal(sigma: float, count: int, words: Words) -> NDArray[np.int64]:
     mantissa = 1.0 + (low >> np.uint64(12)).astype(np.float64) * 2.0**-_MANTISSA_BITS
     uniform = np.ldexp(mantissa, exponent - 54)
     magnitude = -ndtri(0.5 * uniform) * sigma
-    whole = np.rint(magnitude)
+    whole = np.rint(magnitude).astype(np.int64)
     from_half = np.abs(magnitude - np.floor(magnitude) - 0.5)
     unsure = np.flatnonzero((from_half <= _RELATIVE_ERROR * (magnitude + sigma)) | (exponent == 0))
     for index in unsure:
         whole[index] = _in_full(sigma, int(high[index]), int(low[index]), int(exponent[index]), words)
-    sign = np.where(low & np.uint64(1), 1.0, -1.0)
+    sign = np.where(low & np.uint64(1), 1, -1)
     return np.asarray(whole * sign, dtype=np.int64)
 
 

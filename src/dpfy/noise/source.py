@@ -43,17 +43,17 @@ class NoiseSource(ABC):
         Gaussian mechanism with the same sigma. The sampler is exact: mechanisms/PROOF.md.
 
         Args:
-            sigma: standard deviation in units of a count, > 0 and < 2**45.
+            sigma: standard deviation in units of a count, > 0 and < 2**58.
             count: how many, >= 0.
 
         Returns:
             int64 array of shape (count,).
 
         Raises:
-            ValueError: when sigma is not finite, not positive or too large for exact rounding.
+            ValueError: when sigma is not finite, not positive, or so large that noise would overflow 64 bits.
         """
-        if not 0 < sigma < 2.0**45:
-            raise ValueError("sigma must be positive and below 2**45")
+        if not 0 < sigma < 2.0**58:
+            raise ValueError("sigma must be positive and below 2**58")
         drawn = np.empty(count, dtype=np.int64)
         for start in range(0, count, _CHUNK):
             stop = min(start + _CHUNK, count)

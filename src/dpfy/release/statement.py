@@ -46,9 +46,11 @@ class Statement(BaseModel):
     date: str
     dataset: str
     intended_use: str = "synthetic data that may be handed on under the guarantee stated here"
+    region: str = "not stated: the guarantee does not depend on a place; the law that applies does"
     epsilon: float
     delta: float
     epsilon_target: float
+    delta_words: str
     variant: str = "(epsilon, delta)-differential privacy; inside, Gaussian differential privacy"
     strength: str
     privacy_unit: str
@@ -65,6 +67,9 @@ class Statement(BaseModel):
     sampling: str = "none: every mechanism reads all bounded records; there is no amplification by sampling"
     noise: str
     noise_is_secure: bool
+    seeds: str = "none: what was drawn can't be drawn again; sampling from the generator may be seeded at no cost"
+    floating_point: str = "noise is added to whole numbers as whole numbers, so no low-order bits tell a count"
+    timing: str = "not protected: how long a run takes may depend on the data"
     generator: str
     users: int
     records: int
@@ -74,8 +79,18 @@ class Statement(BaseModel):
     tuning: str
     not_protected: list[str]
     trust: str
+    access: str = (
+        "the workspace folder, with ledger, keys and generators, is readable by its owner alone; the source stays "
+        "where it is and is not copied to disk"
+    )
+    retention: str = "the generator holds no record; deleting the source needs no change to it"
+    minimisation: str
     releases: str
-    source: str = "static: a changed source is a new run, and its cost adds up in the ledger"
+    analysts: str = "one account for all: whoever runs dpfy on the data set spends from the same budget"
+    source: str = (
+        "static: a changed source is a new run; its cost adds up in the ledger where the data set's name, its content "
+        "or the population's name is the same"
+    )
     utility: str
     evidence: str
     plain_words: str
@@ -85,6 +100,9 @@ NOT_PROTECTED = (
     "the names of columns, the name of the data set, and which columns name a user",
     "storage types, inferred from all rows: number, text or date; decimal places; date format; time zones; "
     "whether a column is wholly empty",
+    "how numbers and lines are spelled: decimal and thousands marks, smallest and largest number of places or digits, "
+    "separator, line ends",
+    "whether a run ended, and with which exit code",
     "whatever the owner declared public: categories, ranges, rules, key patterns, the contribution bound, filters "
     "and the list of people who opted out",
     "how long the run took and how large its files are",
@@ -95,7 +113,11 @@ NOT_PROTECTED = (
 
 def plain_words(epsilon: float, delta: float, unit: PrivacyUnit) -> str:
     """The guarantee for a reader who is no expert."""
-    who = "one record" if unit.is_record else "one user, with all of that user's records"
+    who = {
+        Adjacency.ADD_REMOVE_RECORD: "one record was in the source",
+        Adjacency.ADD_REMOVE_USER: "one user, with all of that user's records, was in the source",
+        Adjacency.FIXED_GRAPH: "the records of one user count, given who shares a record with whom",
+    }[unit.adjacency]
     strength = strength_words(epsilon)
     rows = (
         " It protects rows, not people: someone with several rows is protected less. Name the column that tells "
@@ -104,8 +126,8 @@ def plain_words(epsilon: float, delta: float, unit: PrivacyUnit) -> str:
         else ""
     )
     return (
-        f"Whoever sees the synthetic data, and anything made from it, learns almost the same whether or not {who} was "
-        f"in the source: no conclusion becomes more than e^{epsilon:.3g} times as likely, apart from a probability of "
+        f"Whoever sees the synthetic data, and anything made from it, learns almost the same whether or not {who}: "
+        f"no conclusion becomes more than e^{epsilon:.3g} times as likely, apart from a probability of "
         f"{delta:.2g}. {strength}{rows}"
     )
 
@@ -138,8 +160,8 @@ def adjacency_words(unit: PrivacyUnit) -> str:
             return "two tables are neighbours when one has all records of one user more"
         case Adjacency.FIXED_GRAPH:
             return (
-                "who shares a record with whom is taken as public; two tables are neighbours when all records that "
-                "belong to one user are taken out of one of them"
+                "who shares a record with whom is taken as public; two tables are neighbours when the records that "
+                "belong to one user stay in that graph of one of them, but their content is left out of every sum"
             )
 
 

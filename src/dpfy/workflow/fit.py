@@ -31,7 +31,7 @@ from dpfy.schema import TableSchema
 from dpfy.sealed.apply_rules import check_rules
 from dpfy.sealed.contents import Contents
 from dpfy.sealed.generator import SealedGenerator
-from dpfy.workflow.hints import category_hints
+from dpfy.workflow.hints import category_hints, missing_user_hints
 from dpfy.workflow.population import bound_and_count
 from dpfy.workflow.request import DEFAULT_DELTA, FitRequest, Progress, no_progress
 from dpfy.workflow.state import state
@@ -107,7 +107,7 @@ def fitting(
         except BaseException as error:
             if isinstance(error, DpfyError) and not meter.charges:
                 # Nothing was drawn, so nothing was released: the reservation is free again.
-                ledger.commit(reservation, ())
+                ledger.commit(reservation, (), delta=0.0)
             raise
         try:
             sealed = _release(request, fitted, name, reservation, planned, ledger, meter, noise)
@@ -179,7 +179,7 @@ class _Fit:
         try:
             schema = _with_rules(table.schema, request.rules)
             _check_columns(schema, request)
-            self._hints = category_hints(table, schema)
+            self._hints = (*category_hints(table, schema), *missing_user_hints(table))
             columns = model_columns(schema.columns, frozenset(request.unit.columns))
             links = _links(schema, columns)
             drawn_first = frozenset(

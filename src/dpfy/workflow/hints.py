@@ -10,7 +10,20 @@ from dpfy.schema import ColumnKind, TableSchema, blank_mismatch
 if TYPE_CHECKING:
     from dpfy.ingest import PrivateTable
 
-__all__ = ["category_hints"]
+__all__ = ["category_hints", "missing_user_hints"]
+
+
+def missing_user_hints(table: PrivateTable) -> tuple[str, ...]:
+    """Says that rows without a user id are left out, if there are any; how many is not said.
+
+    **Privacy:** reads private values; the sentence goes to the owner's screen alone.
+    """
+    if not table.user_columns:
+        return ()
+    absent = " OR ".join(f"u{place} IS NULL" for place in range(len(table.user_columns)))
+    found = table.connection.sql(f"SELECT 1 FROM {table.relation} WHERE {absent} LIMIT 1").fetchall()
+    names = ", ".join(table.user_columns)
+    return (f"some rows have no user id in {names}; they belong to nobody and are left out.",) if found else ()
 
 
 def category_hints(table: PrivateTable, schema: TableSchema) -> tuple[str, ...]:

@@ -8,7 +8,9 @@ import numpy as np
 
 from dpfy.accounting.meter import Meter
 from dpfy.domain.population import Population, count_records, count_users, population_of
+from dpfy.mechanisms.counting import USER_WEIGHT
 from dpfy.noise.source import NoiseSource
+from dpfy.privacy import CountingMode
 from dpfy.workflow.request import CAP_QUANTILE, FitRequest
 
 if TYPE_CHECKING:
@@ -48,11 +50,13 @@ def bound_and_count(
         exact_users = rows_per_user_histogram(table, unit, edges, **chosen)
         noisy = count_users(exact_users, mu_squared=mu_squared, meter=meter, noise=noise)
         cap = choose_cap(noisy.standing, edges[: len(noisy.standing)], CAP_QUANTILE)
+        if request.counting is CountingMode.USERS:
+            cap = min(cap, USER_WEIGHT)
         bounded = bound(table, unit, key=noise.random_key(), max_records_per_user=cap, **chosen)
-        return bounded, population_of(noisy, edges, cap)
+        return bounded, population_of(noisy, edges, cap, len(unit.owners))
     bounded = bound(table, unit, key=noise.random_key(), max_records_per_user=cap, **chosen)
     edges = (*(e for e in PUBLIC_EDGES if e < cap), cap)
     starts = np.array((0, *edges[:-1]))
     exact_users = np.add.reduceat(bounded.rows_per_user(), starts).astype(np.int64)
     noisy = count_users(exact_users, mu_squared=mu_squared, meter=meter, noise=noise)
-    return bounded, population_of(noisy, edges, cap)
+    return bounded, population_of(noisy, edges, cap, len(unit.owners))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dpfy.errors import PrivacyParameterError, SpecError
+from dpfy.mechanisms.counting import USER_WEIGHT
 from dpfy.privacy import CountingMode, PrivacyParameters, PrivacyUnit
 from dpfy.schema import ReadingOptions, TableSchema
 
@@ -64,6 +65,10 @@ class FitRequest:
             raise SpecError("max_records_per_user needs a user column.", hint="Name it with --user.")
         if self.unit.is_record and self.exclude_users is not None:
             raise SpecError("an opt-out list needs a user column.", hint="Name it with --user.")
+        if self.counting is CountingMode.USERS and (cap or 0) > USER_WEIGHT:
+            raise PrivacyParameterError(
+                f"counting per user takes at most {USER_WEIGHT} records of a user; {cap} was given."
+            )
         if self.counting is CountingMode.USERS and len(self.unit.owners) != 1:
             raise SpecError(
                 "counting per user needs exactly one user a record.",

@@ -63,6 +63,8 @@ def state(
         epsilon=epsilon,
         delta=delta,
         epsilon_target=request.parameters.epsilon,
+        delta_words=f"the probability with which the bound on epsilon may fail: {delta * population.users:.2g} times "
+        "1 / (noisy number of users); where it was lowered from 1e-5 for a large table, it holds given that noisy number",
         strength=strength_words(epsilon),
         privacy_unit=unit_words(unit),
         user_columns=[list(owner) for owner in unit.owners],
@@ -90,6 +92,7 @@ def state(
         tuning="none on this data: parameters are functions of epsilon",
         not_protected=not_protected(unit),
         trust="central model: whoever runs dpfy sees the raw data; nobody else needs to",
+        minimisation=_minimisation(unit, schema),
         releases="one generator, from which any number of rows may be drawn at no further cost",
         utility="low-order statistics are kept, less so for small groups, whose counts drown in noise; rare values are "
         "merged",
@@ -108,6 +111,16 @@ def _bound_words(unit: PrivacyUnit, cap_was_chosen: bool) -> str:
     )
     if cap_was_chosen:
         words += f"; the bound is a private {CAP_QUANTILE:.0%} quantile of records per user, and was charged"
+    return words
+
+
+def _minimisation(unit: PrivacyUnit, schema: TableSchema) -> str:
+    words = "user ids and keys are made up anew and never modelled"
+    dropped = [c.name for c in schema.columns if c.drop]
+    if dropped:
+        words += f"; left out: {', '.join(dropped)}"
+    if not unit.is_record:
+        words += "; records beyond the contribution bound are not used"
     return words
 
 

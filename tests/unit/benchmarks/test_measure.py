@@ -18,12 +18,13 @@ def python(code: str, tmp_path: Path, limit: float = 20.0) -> tuple[object, str]
 
 
 def test_cpu_and_memory_of_children_count(tmp_path: Path) -> None:
-    burn = "b = bytearray(90_000_000)\nimport time\nwhile time.process_time() < 0.4: pass"
+    burn = "b = bytearray(900_000_000)\nimport time\nwhile time.process_time() < 0.4: pass"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}], check=True)"
     measured, _ = python(outer, tmp_path)
     assert measured.status == "done"  # type: ignore[attr-defined]
     assert measured.cpu_seconds >= 0.4  # type: ignore[attr-defined]
-    assert 90 < measured.peak_megabytes < 400  # type: ignore[attr-defined]
+    # Well above what this process itself may hold, which a fork briefly shares.
+    assert 900 < measured.peak_megabytes < 1100  # type: ignore[attr-defined]
 
 
 def test_what_fails_is_told(tmp_path: Path) -> None:
