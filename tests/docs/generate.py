@@ -25,6 +25,20 @@ Results go to stdout, messages to stderr. With `--json` stdout holds one JSON do
 | 3 | refused by the budget |
 | 4 | refused by the release gate |
 
+| `--json` of | has |
+|---|---|
+| synth | `synthetic`, `rows`, `statement_file`, `model`, `report`, `statement`, `notes_for_the_owner` |
+| fit | `model`, `statement`, `notes_for_the_owner` |
+| sample | `synthetic`, `rows` |
+| inspect | the statement |
+| schema | the schema |
+| ledger show, cap | a list of accounts |
+| ledger history | a list of runs, each with its mechanism runs |
+| doctor | a list of checks |
+| an error | `error`, `message`; refused by the budget also `requested`, `remaining`, `largest` |
+
+`notes_for_the_owner` stay with the owner; everything else in there may leave, except names of folders.
+
 | variable | meaning |
 |---|---|
 | `DPFY_HOME` | the workspace, when `--workspace` is not given; without both it is `.dpfy` in the current folder |

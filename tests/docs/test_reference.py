@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,11 @@ def test_index_names_every_page() -> None:
     named = {(index.parent / link.split("#")[0]).resolve() for index in indexes for link in links(index)}
     lacking = [_id(page) for page in sorted(DOCS.rglob("*.md")) if page != indexes[0] and page.resolve() not in named]
     assert lacking == []
+
+
+def test_readme_has_every_room_in_order() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = next(c["layers"] for c in settings if c["id"] == "rooms")
+    rooms = [room.strip() for layer in layers for room in layer.split("|")]
+    tree = (ROOT / "README.md").read_text("utf-8").split("## The rooms")[1].split("```")[1]
+    assert re.findall(r"^(\w+)  +\w", tree, re.MULTILINE) == rooms
