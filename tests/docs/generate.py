@@ -37,7 +37,7 @@ Results go to stdout, messages to stderr. With `--json` stdout holds one JSON do
 | doctor | a list of checks |
 | an error | `error`, `message`; refused by the budget also `requested`, `remaining`, `largest` |
 
-`notes_for_the_owner` stay with the owner; everything else in there may leave, except names of folders.
+`notes_for_the_owner` and the messages of errors are for the owner alone.
 
 | variable | meaning |
 |---|---|
