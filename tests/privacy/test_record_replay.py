@@ -127,5 +127,5 @@ def test_the_order_of_rows_reaches_nothing(tmp_path: Path) -> None:
     names = [f"w{i % 40:02d}" for i in range(table.num_rows)]
     words = table.append_column("word", pa.array(names)).append_column("twin", pa.array(names))
     order = np.random.default_rng(5).permutation(table.num_rows)
-    _, replayer = replayed(words, words.take(pa.array(order)), tmp_path, max_records_per_user=None)
+    _, replayer = replayed(words, words.take(pa.array(order)), tmp_path, epsilon=200.0, max_records_per_user=None)
     assert max(replayer.largest.values()) == 0.0

@@ -64,7 +64,7 @@ def state(
         delta=delta,
         epsilon_target=request.parameters.epsilon,
         delta_words=f"the probability with which the bound on epsilon may fail: {delta * population.users:.2g} times "
-        "1 / (noisy number of users); where it was lowered from 1e-5 for a large table, it holds given that noisy number",
+        "1 / (noisy number of users); where it was lowered from 1e-5 for a large table, it holds given that number",
         strength=strength_words(epsilon),
         privacy_unit=unit_words(unit),
         user_columns=[list(owner) for owner in unit.owners],

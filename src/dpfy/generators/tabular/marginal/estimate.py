@@ -17,7 +17,7 @@ from dpfy.generators.tabular.marginal.belief import Beliefs, aligned, calibrate,
 from dpfy.generators.tabular.marginal.tree import CliqueTree
 
 Floats = NDArray[np.float64]
-_LARGEST_EXPONENT = 60.0
+_SMALLEST_EXPONENT = -60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,18 +53,12 @@ class TreeModel:
 
     def potentials(self) -> list[Floats]:
         """One non-negative table a clique."""
-        sizes = [len(b) for b in self.base]
-        tables = [np.zeros([sizes[c] for c in clique]) for clique in self.tree.cliques]
+        tables = _log_base(self.tree, self.base)
         for columns, theta in zip(self.columns, self.theta, strict=True):
             home = self.tree.home(columns)
             tables[home] += aligned(theta, columns, self.tree.cliques[home])
         for table in tables:
-            if table.size > 1:
-                table -= table.max()
-            np.exp(table, out=table)
-        for column, base in enumerate(self.base):
-            home = self.tree.home((column,))
-            tables[home] *= aligned(base, (column,), self.tree.cliques[home])
+            _exponentiate(table)
         return tables
 
     def beliefs(self) -> Beliefs:
@@ -113,12 +107,7 @@ def estimate(
         [total * _product(base, m.columns).ravel() for m in marginals] if marginals else [np.zeros(0)]
     )
     scale = 1.0 / np.sqrt(np.maximum(target, expected).clip(1.0) + ridge)
-    sizes = [len(b) for b in base]
-    log_base = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
-    for column, table in enumerate(base):
-        home = tree.home((column,))
-        with np.errstate(divide="ignore"):
-            log_base[home] += aligned(np.log(table), (column,), tree.cliques[home])
+    log_base = _log_base(tree, base)
     calls = 0
 
     def split(flat: Floats) -> list[Floats]:
@@ -135,10 +124,7 @@ def estimate(
             tables[home] += aligned(part, cols, tree.cliques[home])
         shift = 0.0
         for table in tables:
-            top = float(table.max())
-            shift += top
-            table -= top
-            np.exp(table, out=table)
+            shift += _exponentiate(table)
         beliefs = calibrate(tree, tables)
         model = np.concatenate(
             [
@@ -160,8 +146,30 @@ def estimate(
         bounds=None,
         options={"maxiter": iterations, "maxfun": int(1.25 * iterations), "maxcor": 12, "ftol": 1e-12, "gtol": 1e-9},
     )
-    theta = np.clip(solved.x * scale, -_LARGEST_EXPONENT, _LARGEST_EXPONENT)
-    return TreeModel(tree=tree, base=tuple(base), columns=columns, theta=tuple(split(theta)))
+    return TreeModel(tree=tree, base=tuple(base), columns=columns, theta=tuple(split(solved.x * scale)))
+
+
+def _log_base(tree: CliqueTree, base: Sequence[Floats]) -> list[Floats]:
+    """Logarithms of the 1-way tables, each added to one clique; -inf where a cell is empty."""
+    sizes = [len(b) for b in base]
+    tables = [np.zeros([sizes[c] for c in clique]) for clique in tree.cliques]
+    for column, table in enumerate(base):
+        home = tree.home((column,))
+        with np.errstate(divide="ignore"):
+            tables[home] += aligned(np.log(table), (column,), tree.cliques[home])
+    return tables
+
+
+def _exponentiate(table: Floats) -> float:
+    """Turns logarithms into potentials of at most 1, in place; gives the logarithm that was taken off.
+
+    Cells far below the largest keep a trace, so that products of a clique and its messages never vanish altogether.
+    """
+    top = float(table.max())
+    table -= top
+    np.maximum(table, _SMALLEST_EXPONENT, out=table, where=np.isfinite(table))
+    np.exp(table, out=table)
+    return top
 
 
 def _product(base: Sequence[Floats], columns: Sequence[int]) -> Floats:
