@@ -60,9 +60,7 @@ class LedgerStoreSuite(abc.ABC):
         fingerprint: str = "f1",
         **more: str,
     ) -> Reservation:
-        return store.reserve(
-            dataset=dataset, fingerprint=fingerprint, planned=planned, operation="fit", **more
-        )
+        return store.reserve(dataset=dataset, fingerprint=fingerprint, planned=planned, operation="fit", **more)
 
     def spend(self, store: LedgerStore, planned: PlannedCharge, **names: str) -> Reservation:
         reservation = self.reserve(store, planned, **names)
@@ -166,12 +164,8 @@ class LedgerStoreSuite(abc.ABC):
             self.spend(store, plan(1.0, 0.1), dataset="other", fingerprint="f2")
         assert self.account(store, "other").spent_epsilon == math.inf
 
-    @pytest.mark.parametrize(
-        "cap", [(-1.0, None), (math.nan, None), (math.inf, None), (1.0, 1.0), (1.0, -0.1)]
-    )
-    def test_caps_that_mean_nothing_are_refused(
-        self, store: LedgerStore, cap: tuple[float, float | None]
-    ) -> None:
+    @pytest.mark.parametrize("cap", [(-1.0, None), (math.nan, None), (math.inf, None), (1.0, 1.0), (1.0, -0.1)])
+    def test_caps_that_mean_nothing_are_refused(self, store: LedgerStore, cap: tuple[float, float | None]) -> None:
         with pytest.raises(PrivacyParameterError):
             store.set_cap("visits", *cap)
         assert store.show() == []
@@ -204,9 +198,7 @@ class LedgerStoreSuite(abc.ABC):
         assert self.account(store).spent_epsilon < 0.55
         self.spend(store, plan(0.5))
 
-    def test_committing_more_than_planned_is_refused_and_the_plan_stays_spent(
-        self, store: LedgerStore
-    ) -> None:
+    def test_committing_more_than_planned_is_refused_and_the_plan_stays_spent(self, store: LedgerStore) -> None:
         reservation = self.reserve(store, plan(1.0))
         store.start(reservation)
         with pytest.raises(UnchargedReleaseError):
@@ -290,9 +282,7 @@ class LedgerStoreSuite(abc.ABC):
             self.reserve(store, plan(1.0), dataset="labs", fingerprint="f2", population="patients")
         self.reserve(store, plan(1.0), dataset="shops", fingerprint="f3")
 
-    def test_accounts_that_turn_out_to_be_one_count_everything_under_the_lower_cap(
-        self, store: LedgerStore
-    ) -> None:
+    def test_accounts_that_turn_out_to_be_one_count_everything_under_the_lower_cap(self, store: LedgerStore) -> None:
         store.set_cap("a", 10.0)
         store.set_cap("b", 4.0, 1e-3)
         self.spend(store, plan(1.0), dataset="a", fingerprint="fa")
@@ -321,9 +311,7 @@ class LedgerStoreSuite(abc.ABC):
         self.spend(store, plan(1.0))
         reservation = self.reserve(store, training(0.9))
         spent = store.history()
-        assert self.account(store).remaining_epsilon == pytest.approx(
-            3.0 - sum(entry.epsilon for entry in spent)
-        )
+        assert self.account(store).remaining_epsilon == pytest.approx(3.0 - sum(entry.epsilon for entry in spent))
         with pytest.raises(BudgetExceededError) as refused:
             self.reserve(store, training(0.8))
         assert 0.1 < refused.value.largest < 0.2

@@ -151,6 +151,9 @@ def test_021_very_wide(tmp_path: Path) -> None:
 
 
 def test_022_missing_user_ids(tmp_path: Path) -> None:
+    done = ran("022/null_users.csv", tmp_path, "--user", "user_id", "--max-records-per-user", 5, epsilon=5)
+    assert "no user id" in done.err
+    assert "89" not in done.err
     rows = made("022/null_users.csv", tmp_path, "--user", "user_id", "--max-records-per-user", 5, epsilon=5)
     ids = set(column(rows, "user_id"))
     assert not ids & {"", "nan", "None", "null"}
