@@ -372,3 +372,13 @@ def test_088_negative_zero(tmp_path: Path, suffix: str) -> None:
     assert "-0\n" not in text
     if suffix == "csv":
         assert len(set(text.split()[1:])) <= 3
+
+
+def test_names_that_nothing_tells_from_rows_are_pointed_out(tmp_path: Path) -> None:
+    source = tmp_path / "nohead.csv"
+    source.write_text("Alice,Oslo\nBob,Bergen\nCarol,Moss\nDora,Voss\n" * 1)
+    done = synth(source, tmp_path)
+    assert "header" in done.err
+    assert "Alice" not in done.err
+    told = synth(source, tmp_path, "--header", "yes")
+    assert "header" not in told.err

@@ -153,17 +153,18 @@ def inspect(
     workspace: options.Workspace = None,
     json_output: options.Json = False,
 ) -> None:
-    """Print a sealed generator's privacy statement."""
+    """Print a sealed generator's privacy statement, and whether this workspace sealed it."""
     from dpfy.cli.statement_text import statement_text
-    from dpfy.sealed.file import read_sealed
+    from dpfy.workflow.look import look
 
     want_json(json_output)
-    parts = read_sealed(model, statement_only=True)
+    seen = look(model, workspace)
     if json_output:
-        emit_json(dict(parts.statement))
+        emit_json(seen.statement)
         return
-    typer.echo(statement_text(parts.statement))
-    typer.echo(f"\nSealed by key {parts.signed_by[:16]}… (unchanged since).")
+    typer.echo(statement_text(seen.statement))
+    whose = "this workspace's key" if seen.sealed_here else f"key {seen.signed_by[:16]}, which is not this workspace's"
+    typer.echo(f"\nUnchanged since it was sealed by {whose}.")
 
 
 @app.command()

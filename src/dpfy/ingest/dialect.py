@@ -30,6 +30,7 @@ class Dialect:
         body: characters in front of the first row.
         crlf: whether lines end with a carriage return and a line feed.
         sample: first rows, for checks of the layout alone.
+        names_are_assumed: nothing tells the first line from the rows below it.
     """
 
     separator: str
@@ -38,6 +39,7 @@ class Dialect:
     body: int
     crlf: bool
     sample: tuple[tuple[str, ...], ...]
+    names_are_assumed: bool = False
 
 
 def sniff(text: str, options: ReadingOptions, *, file: str, complete: bool) -> Dialect:
@@ -87,7 +89,15 @@ def sniff(text: str, options: ReadingOptions, *, file: str, complete: bool) -> D
     if options.header == "auto":
         _refuse_data_as_names(names, rows, file)
     _check_names(names, file)
-    return Dialect(separator=separator, names=names, header=True, body=lead + length, crlf=crlf, sample=rows)
+    return Dialect(
+        separator=separator,
+        names=names,
+        header=True,
+        body=lead + length,
+        crlf=crlf,
+        sample=rows,
+        names_are_assumed=options.header == "auto" and not _is_told_from_rows(names, rows),
+    )
 
 
 def no_rows(file: str) -> SourceError:
@@ -171,6 +181,15 @@ def _refuse_data_as_names(names: tuple[str, ...], rows: tuple[tuple[str, ...], .
             file=file,
             line=1,
         )
+
+
+def _is_told_from_rows(names: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether some column is typed below a name that is not."""
+    for position, name in enumerate(names):
+        below = [r[position].strip() for r in rows if len(r) == len(names) and r[position].strip()]
+        if below and not _TYPED.fullmatch(name) and all(_TYPED.fullmatch(c) for c in below):
+            return True
+    return False
 
 
 def _check_names(names: tuple[str, ...], file: str) -> None:

@@ -80,8 +80,8 @@ class Statement(BaseModel):
     not_protected: list[str]
     trust: str
     access: str = (
-        "the workspace folder, with ledger, keys and generators, is readable by its owner alone; the source stays "
-        "where it is and is not copied to disk"
+        "the workspace folder, with ledger, keys and generators, is readable by its owner alone; the source is not "
+        "copied; what does not fit into memory is spilled encrypted and removed"
     )
     retention: str = "the generator holds no record; deleting the source needs no change to it"
     minimisation: str

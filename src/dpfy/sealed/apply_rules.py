@@ -124,6 +124,7 @@ def check_rules(rules: Sequence[Rule], specs: Mapping[str, ColumnSpec]) -> None:
     Raises:
         SpecError: for a rule that its columns can't keep.
     """
+    _check_cycles(rules)
     for rule in rules:
         if isinstance(rule, Ordered):
             kinds = [_family(specs[name]) for name in (rule.low, rule.high)]
@@ -138,6 +139,23 @@ def check_rules(rules: Sequence[Rule], specs: Mapping[str, ColumnSpec]) -> None:
         for name in (n for n in (getattr(rule, a, None) for a in ("column", "of", "then_column", "low", "high")) if n):
             if not specs[name].is_modelled:
                 raise SpecError(f"a rule speaks of the column {name!r}, which is a key, empty or dropped.")
+
+
+def _check_cycles(rules: Sequence[Rule]) -> None:
+    """Orders that run in a circle leave no row that keeps them."""
+    above: dict[str, set[str]] = {}
+    for rule in rules:
+        if isinstance(rule, Ordered):
+            above.setdefault(rule.low, set()).add(rule.high)
+    for start in above:
+        waiting, seen = list(above[start]), set()
+        while waiting:
+            name = waiting.pop()
+            if name == start:
+                raise SpecError(f"the rules order the column {start!r} in a circle.", hint="Leave one of them out.")
+            if name not in seen:
+                seen.add(name)
+                waiting += above.get(name, ())
 
 
 def _family(spec: ColumnSpec) -> str | None:

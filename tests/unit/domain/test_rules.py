@@ -100,6 +100,13 @@ def test_contradictions_are_told() -> None:
         apply_rules(columns, rules, specs)
 
 
+def test_orders_in_a_circle_are_refused_before_anything_is_spent() -> None:
+    specs = {name: spec(name) for name in "abc"}
+    check_rules(parse_rules(["a <= b", "b <= c", "a <= c"], list(specs)), specs)
+    with pytest.raises(SpecError, match="circle"):
+        check_rules(parse_rules(["a <= b", "b <= c", "c <= a"], list(specs)), specs)
+
+
 def test_rules_that_their_columns_can_not_keep() -> None:
     specs = {"a": spec("a", "text"), "b": spec("b"), "k": spec("k", key=True), "d": spec("d", "date")}
     for text in ("a <= b", "d <= b", "if k = 1 then b = 2", "if b = x then a = y"):
