@@ -86,7 +86,8 @@ def test_009_dates_keep_one_pattern(tmp_path: Path) -> None:
 def test_011_thousands_of_values(tmp_path: Path) -> None:
     rows = made("011/shops.csv", tmp_path, epsilon=1)
     seen = Counter(column(rows, "shop"))
-    assert {name for name, _ in seen.most_common(3)} == {"shop-0001", "shop-0002", "shop-0003"}
+    assert seen.most_common(1)[0][0] == "shop-0001"
+    assert len({f"shop-000{i}" for i in range(1, 6)} & set(seen)) >= 4
     assert "" not in seen
     labelled = tmp_path / "schema.yaml"
     labelled.write_text(
