@@ -115,8 +115,8 @@ class DelimitedInput:
                 self._notes.append(f"{file.file.name} is not UTF-8; it is read as {file.form.encoding}.")
         if first.dialect.names_are_assumed:
             self._notes.append(
-                f"nothing tells the first line of {self._source} from its rows; it is taken as the columns' names, which "
-                "are public. Set header to no if it is a record, or to yes to say that it is not."
+                f"nothing tells the first line of {self._source} from its rows; it is taken as the columns' names, "
+                "which are public. Set header to no if it is a record, or to yes to say that it is not."
             )
 
     @property
