@@ -32,7 +32,7 @@ class SpelledFloat(float):
     spelling: str
 
 
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+class _Loader(yaml.SafeLoader):
     """YAML without its traps: no and on are words, 007 is a word, dates are words."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
