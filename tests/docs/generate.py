@@ -1,14 +1,17 @@
-"""Writes docs/reference/cli.md from the commands' own declarations: `python -m tests.docs.generate`."""
+"""Writes docs/reference/cli.md and statement.schema.json from the code: `python -m tests.docs.generate`."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dpfy.release.statement import Statement
 from tests.docs.commands import Command, Parameter, commands, global_options
 
 CLI_PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
+STATEMENT_SCHEMA = CLI_PAGE.with_name("statement.schema.json")
 
 _HEAD = """\
 # Commands
@@ -53,6 +56,11 @@ def cli_page() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+def statement_schema() -> str:
+    """The JSON Schema of the privacy statement."""
+    return json.dumps(Statement.model_json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 def _section(command: Command) -> Iterator[str]:
     arguments = [p for p in command.parameters if not p.is_option]
     options = [p for p in command.parameters if p.is_option]
@@ -83,4 +91,5 @@ def _escaped(text: str) -> str:
 if __name__ == "__main__":
     CLI_PAGE.parent.mkdir(parents=True, exist_ok=True)
     CLI_PAGE.write_text(cli_page(), encoding="utf-8")
-    sys.stdout.write("docs/reference/cli.md is written\n")
+    STATEMENT_SCHEMA.write_text(statement_schema(), encoding="utf-8")
+    sys.stdout.write("docs/reference/cli.md and statement.schema.json are written\n")

@@ -16,7 +16,7 @@ from dpfy.schema import ColumnSpec, ReadingOptions, TableSchema
 from dpfy.schema.kinds import ColumnKind
 from dpfy.workflow.request import FitRequest
 from tests.docs.commands import Command, commands, global_options
-from tests.docs.generate import CLI_PAGE, cli_page
+from tests.docs.generate import CLI_PAGE, STATEMENT_SCHEMA, cli_page, statement_schema
 from tests.docs.pages import ROOT, anchors, console_commands, links, pages, python_blocks
 
 COMMANDS = {command.name: command for command in commands()}
@@ -29,6 +29,10 @@ def _id(page: Path) -> str:
 
 def test_command_page_is_what_the_code_says() -> None:
     assert CLI_PAGE.read_text("utf-8") == cli_page(), "docs/reference/cli.md is stale: run `make docs`"
+
+
+def test_statement_schema_is_what_the_code_says() -> None:
+    assert STATEMENT_SCHEMA.read_text("utf-8") == statement_schema(), "statement.schema.json is stale: run `make docs`"
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=lambda c: c.name)
