@@ -41,6 +41,7 @@ class FitRequest:
         name: data set's name in the ledger; None for the file's stem.
         population: the owner's name for the people in it.
         rules: cross-column rules beside the schema's.
+        schema_file: where the schema came from; no output may replace it.
     """
 
     source: Any
@@ -56,6 +57,7 @@ class FitRequest:
     name: str | None = None
     population: str | None = None
     rules: Sequence[str] = ()
+    schema_file: Path | None = None
 
     def __post_init__(self) -> None:
         cap = self.unit.max_records_per_user
@@ -65,6 +67,10 @@ class FitRequest:
             raise SpecError("max_records_per_user needs a user column.", hint="Name it with --user.")
         if self.unit.is_record and self.exclude_users is not None:
             raise SpecError("an opt-out list needs a user column.", hint="Name it with --user.")
+        if self.unit.distinct_owners and len(self.unit.owners) < 2:
+            raise SpecError(
+                "owners of different kinds need at least two owners.", hint="Name them as in --user buyer,seller."
+            )
         if self.counting is CountingMode.USERS and (cap or 0) > USER_WEIGHT:
             raise PrivacyParameterError(
                 f"counting per user takes at most {USER_WEIGHT} records of a user; {cap} was given."
