@@ -88,12 +88,14 @@ def synth(
 
     as_json, workspace = given.pop("json_output"), given.pop("workspace")
     want_json(as_json)
+    schema_file = given["schema"]
     request = SynthRequest(
         fit=_request(source, epsilon, given),
         out=out,
         rows=rows,
         report=report,
         neutralise_formulas=neutralise_formulas,
+        schema_file=schema_file,
     )
     with stage_display() as display:
         made = run_synth(request, workspace=workspace, progress=display)
@@ -123,9 +125,10 @@ def fit(source: options.Source, epsilon: options.Epsilon, out: Out, **given: Any
 
     as_json, workspace = given.pop("json_output"), given.pop("workspace")
     want_json(as_json)
+    schema_file = given["schema"]
     request = _request(source, epsilon, given)
     with stage_display() as display:
-        made = run_fit(request, out, workspace=workspace, progress=display)
+        made = run_fit(request, out, workspace=workspace, schema_file=schema_file, progress=display)
     _tell(made)
     if as_json:
         emit_json({"model": str(out), "statement": made.statement, "notes_for_the_owner": list(made.notes)})

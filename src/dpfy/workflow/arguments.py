@@ -127,16 +127,16 @@ def reading_options(value: object) -> ReadingOptions:
         raise SpecError(f"reading, key {place!r}: {message.removeprefix('Value error, ').rstrip('.')}.") from None
 
 
-def confirmed_schema(value: Any) -> tuple[TableSchema | None, Path | None]:
-    """A schema from an object, a mapping or a file, and the file.
+def confirmed_schema(value: Any) -> TableSchema | None:
+    """A schema from an object, a mapping or a file.
 
     Raises:
         SpecError: when it can't be read.
     """
     if value is None or isinstance(value, TableSchema):
-        return value, None
+        return value
     if isinstance(value, Mapping):
-        return schema_from_data(value), None
+        return schema_from_data(value)
     if isinstance(value, (str, Path)):
-        return load_schema(Path(value)), Path(value)
+        return load_schema(Path(value))
     raise SpecError(f"schema must be a TableSchema, a mapping or a path; a {type(value).__name__} was given.")

@@ -110,7 +110,7 @@ def make_request(
     from dpfy.contribution import parse_user_option
 
     parameters = PrivacyParameters(epsilon=parse_epsilon(epsilon), delta=None if delta is None else parse_delta(delta))
-    confirmed, schema_file = arguments.confirmed_schema(schema)
+    confirmed = arguments.confirmed_schema(schema)
     wanted = user if user is not None else (confirmed.user if confirmed is not None else None)
     text = None if wanted is None else ",".join(arguments.texts("user", wanted))
     owners = parse_user_option(text) if text else ()
@@ -121,7 +121,6 @@ def make_request(
         source=source,
         reading=arguments.reading_options(reading),
         schema=confirmed,
-        schema_file=schema_file,
         parameters=parameters,
         unit=PrivacyUnit(
             owners=owners,

@@ -41,7 +41,6 @@ class FitRequest:
         name: data set's name in the ledger; None for the file's stem.
         population: the owner's name for the people in it.
         rules: cross-column rules beside the schema's.
-        schema_file: where the schema came from; no output may replace it.
     """
 
     source: Any
@@ -57,7 +56,6 @@ class FitRequest:
     name: str | None = None
     population: str | None = None
     rules: Sequence[str] = ()
-    schema_file: Path | None = None
 
     def __post_init__(self) -> None:
         cap = self.unit.max_records_per_user

@@ -35,6 +35,7 @@ class SynthRequest:
         rows: how many; None for the noisy number of records.
         report: folder for the owner's report, or None.
         neutralise_formulas: for CSV output.
+        schema_file: where the schema came from; no output may replace it.
     """
 
     fit: FitRequest
@@ -42,6 +43,7 @@ class SynthRequest:
     rows: int | None = None
     report: Path | None = None
     neutralise_formulas: bool = False
+    schema_file: Path | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 0:
@@ -73,14 +75,19 @@ class SynthMade:
 
 
 def run_fit(
-    request: FitRequest, out: Path, *, workspace: Path | None = None, progress: Progress = no_progress
+    request: FitRequest,
+    out: Path,
+    *,
+    workspace: Path | None = None,
+    schema_file: Path | None = None,
+    progress: Progress = no_progress,
 ) -> FitMade:
     """Fits and seals a generator into a file.
 
     **Privacy:** see `fitting`.
     """
     check_model_name(out)
-    inputs = input_files(request.source, request.reading, request.schema_file, request.exclude_users)
+    inputs = input_files(request.source, request.reading, schema_file, request.exclude_users)
     check_output(out, inputs, request.source)
     place = Workspace.locate(workspace)
     with fitting(request, workspace=place, operation="fit", progress=progress) as outcome:
@@ -101,7 +108,7 @@ def run_synth(request: SynthRequest, *, workspace: Path | None = None, progress:
     fit = request.fit
     output_format(request.out)
     statement_file = request.out.with_name(f"{request.out.name}.statement.json")
-    inputs = input_files(fit.source, fit.reading, fit.schema_file, fit.exclude_users)
+    inputs = input_files(fit.source, fit.reading, request.schema_file, fit.exclude_users)
     for output in (request.out, statement_file):
         check_output(output, inputs, fit.source)
     if request.report is not None:
@@ -174,7 +181,7 @@ def synth(source: Any, *, epsilon: float, rows: int | None = None, **options: An
     from dpfy.workflow.fit import fit
 
     wanted = whole_number("rows", rows, 0)
-    schema, _ = confirmed_schema(options.get("schema"))
+    schema = confirmed_schema(options.get("schema"))
     if schema is not None and wanted is not None:
         check_keys(schema, (), wanted)
     return fit(source, epsilon=epsilon, **{**options, "schema": schema}).sample(wanted)
