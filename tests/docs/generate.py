@@ -27,6 +27,7 @@ Results go to stdout, messages to stderr. With `--json` stdout holds one JSON do
 | 2 | wrong usage or bad input |
 | 3 | refused by the budget |
 | 4 | refused by the release gate |
+| 130 | stopped by Ctrl-C or SIGTERM; the message says whether anything counts as spent |
 
 | `--json` of | has |
 |---|---|

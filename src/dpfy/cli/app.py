@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from dpfy.cli import options
 from dpfy.cli.console import emit_json, note, stage_display, want_json
 from dpfy.cli.shared import FITTING, READING, carries
+
+if TYPE_CHECKING:
+    from dpfy.workflow.synth import FitMade, SynthMade
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +32,16 @@ Out = Annotated[Path, typer.Option("--out", help="Where to write; the suffix nam
 Neutralise = Annotated[
     bool, typer.Option("--neutralise-formulas", help="Put ' before CSV cells that a spreadsheet would run.")
 ]
+
+
+def invoke(arguments: Sequence[str]) -> None:
+    """Runs a command; all errors, of usage too, come out as they are.
+
+    Raises:
+        typer.Exit: when the command ends early, with its exit code.
+    """
+    with typer.main.get_command(app).make_context("dpfy", list(arguments)) as context:
+        context.command.invoke(context)
 
 
 def _version(wanted: bool) -> None:
@@ -74,16 +88,18 @@ def synth(
 
     as_json, workspace = given.pop("json_output"), given.pop("workspace")
     want_json(as_json)
+    schema_file = given["schema"]
     request = SynthRequest(
         fit=_request(source, epsilon, given),
         out=out,
         rows=rows,
         report=report,
         neutralise_formulas=neutralise_formulas,
+        schema_file=schema_file,
     )
     with stage_display() as display:
         made = run_synth(request, workspace=workspace, progress=display)
-    _tell(made.notes, made.statement)
+    _tell(made)
     files = {
         "synthetic": str(made.out),
         "rows": made.rows,
@@ -109,21 +125,24 @@ def fit(source: options.Source, epsilon: options.Epsilon, out: Out, **given: Any
 
     as_json, workspace = given.pop("json_output"), given.pop("workspace")
     want_json(as_json)
+    schema_file = given["schema"]
     request = _request(source, epsilon, given)
     with stage_display() as display:
-        made = run_fit(request, out, workspace=workspace, progress=display)
-    _tell(made.notes, made.statement)
+        made = run_fit(request, out, workspace=workspace, schema_file=schema_file, progress=display)
+    _tell(made)
     if as_json:
         emit_json({"model": str(out), "statement": made.statement, "notes_for_the_owner": list(made.notes)})
     else:
         typer.echo(f"generator  {out}")
 
 
-def _tell(notes: tuple[str, ...], statement: dict[str, Any]) -> None:
-    for line in notes:
+def _tell(made: FitMade | SynthMade) -> None:
+    statement = made.statement
+    for line in made.notes:
         note(f"note: {line}")
     note(f"epsilon {statement['epsilon']:.4g}, delta {statement['delta']:.2g}; unit: {statement['privacy_unit']}")
     note(statement["plain_words"])
+    note(made.account)
 
 
 @app.command()
@@ -214,7 +233,8 @@ def ledger_cap(
     from dpfy.workflow.budget import accounts, set_cap
 
     want_json(json_output)
-    set_cap(workspace, dataset, epsilon=epsilon, delta=delta, remove=remove)
+    for line in set_cap(workspace, dataset, epsilon=epsilon, delta=delta, remove=remove):
+        note(f"note: {line}")
     found = [a for a in accounts(workspace) if dataset in a["names"]]
     if json_output:
         emit_json(found)
@@ -246,9 +266,10 @@ def run_file(
     json_output: options.Json = False,
 ) -> None:
     """Run what a YAML file says: keys are those of synth, with underscores."""
-    from dpfy.cli.run_file import arguments_of
+    from dpfy.cli.run_file import arguments_of, synth_options
 
-    app(["synth", *arguments_of(file), *(["--json"] if json_output else [])], standalone_mode=False)
+    want_json(json_output)
+    invoke(["synth", *(["--json"] if json_output else []), *arguments_of(file, synth_options())])
 
 
 @app.command()
@@ -261,7 +282,7 @@ def demo(
 
     with stage_display() as display:
         made = run_demo(out, epsilon, progress=display)
-    _tell(made.notes, made.statement)
+    _tell(made)
     typer.echo(f"synthetic table  {made.out}  ({made.rows} rows)")
     typer.echo(f"report           {made.report}  (open it in a browser; for the owner, do not share)")
     typer.echo(f"statement        {made.statement_file}")

@@ -48,16 +48,40 @@ def fail(error: BaseException, code: int) -> NoReturn:
     """Prints one message, no traceback, and ends with the exit code."""
     if isinstance(error, DpfyError):
         message = str(error)
-    elif isinstance(error, KeyboardInterrupt):
-        message = "stopped. What was reserved stays spent if the data had been opened; `dpfy ledger history` tells."
     elif isinstance(error, MemoryError):
         message = "there was not enough memory. Try fewer columns (--exclude) or a machine with more."
     elif isinstance(error, OSError):
         message = f"{error.strerror or 'a file could not be used'}: {error.filename or 'unknown file'}."
     else:
         message = _bug_message(error)
+    if not isinstance(error, DpfyError):
+        message = " ".join((message, *(f"{line[0].upper()}{line[1:]}." for line in _costs(error))))
+    _end(error, message, code)
+
+
+def fail_stopped(error: BaseException, code: int) -> NoReturn:
+    """Says that the user stopped the run, and what it cost; whatever the interrupt became on its way up."""
+    spent = _costs(error)
+    _end(KeyboardInterrupt(), f"stopped; {spent[-1] if spent else 'nothing was spent'}", code)
+
+
+def fail_usage(error: Any, code: int) -> NoReturn:
+    """Says that the command line can't be understood."""
+    error.show()
     if _json_wanted:
-        document: dict[str, Any] = {"error": getattr(error, "code", type(error).__name__), "message": message}
+        emit_json({"error": "usage", "message": error.format_message()})
+    sys.exit(code)
+
+
+def _costs(error: BaseException) -> list[str]:
+    """What the workflow noted on an error, or on one that it came from."""
+    return [line for held in (error, error.__cause__, error.__context__) for line in getattr(held, "__notes__", ())][:1]
+
+
+def _end(error: BaseException, message: str, code: int) -> NoReturn:
+    if _json_wanted:
+        name = "stopped" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+        document: dict[str, Any] = {"error": getattr(error, "code", name), "message": message}
         if isinstance(error, BudgetExceededError):
             document |= {"requested": error.requested, "remaining": error.remaining, "largest": error.largest}
         emit_json(document)

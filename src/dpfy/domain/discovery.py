@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpfy.domain.binning import Atoms, Leaves, number_domain
+from dpfy.domain.binning import Atoms, Leaves, atoms_only, number_domain
 from dpfy.domain.columns import CategoryDomain, ColumnDomain
 from dpfy.domain.counts import ValueCounts
 from dpfy.mechanisms.counting import CountScale
@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 LEVELS = 3
 FAN_OUT = 16
 OWN_CELL_SHARE = 0.3
+_STANDS_OUT = 4.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,14 +208,21 @@ def discover_numbers(
     own = atoms.keys[heavy]
     rest = held.without(own)
     inside = Atoms(keys=atoms.keys[~heavy], counts=atoms.counts[~heavy], variance=variance)
-    leaves = _leaves(rest, run, roots, 0.5 * mu_squared, label, most_bins, public_range)
+    leaves, clear = _leaves(rest, run, roots, 0.5 * mu_squared, label, most_bins, public_range)
+    tail = [missing] if may_miss else []
+    if len(own) and not clear:
+        # All that stands out has cells of its own; what little else there may be counts at the nearest.
+        return Discovered(
+            domain=atoms_only(own, has_missing=may_miss, step=step),
+            counts=np.concatenate([atoms.counts[heavy], tail]),
+            variance=np.full(len(own) + len(tail), variance),
+        )
     noise_level = float(np.sqrt(leaves.variance.max()))
     mass = float(np.maximum(leaves.counts, 0.0).sum())
     bins = max(1, min(most_bins, int(mass / (6.0 * noise_level))))
     domain, bin_counts, bin_variance = number_domain(
         leaves, own, inside, most_bins=bins, has_missing=may_miss, step=step
     )
-    tail = [missing] if may_miss else []
     return Discovered(
         domain=domain,
         counts=np.concatenate([bin_counts, atoms.counts[heavy], tail]),
@@ -247,11 +255,12 @@ def _leaves(
     label: str,
     most_bins: int,
     public_range: bool,
-) -> Leaves:
-    """Splits intervals where the mass is, one noisy histogram a level."""
+) -> tuple[Leaves, bool]:
+    """Splits intervals where the mass is, one noisy histogram a level; also says whether any mass stands out."""
     each = mu_squared / (1 + LEVELS)
     counts, variance = run.histogram(rest.within(roots), each, f"range of {label}")
     first, last = (0, len(counts) - 1) if public_range else _range(counts, variance, roots)
+    clear = bool((counts >= _STANDS_OUT * variance**0.5).any())
     low, high = roots[first : last + 1], roots[first + 1 : last + 2]
     counts = counts[first : last + 1]
     spread = np.full(len(counts), variance)
@@ -269,12 +278,12 @@ def _leaves(
             clamped.within_each(child_low, child_high), each, f"bins of {label}, level {level + 1}"
         )
         low, high, counts, spread = _replace(low, high, counts, spread, split, borders, noisy, variance)
-    return Leaves(low=low, high=high, counts=counts, variance=spread)
+    return Leaves(low=low, high=high, counts=counts, variance=spread), clear
 
 
 def _range(counts: Floats, variance: float, roots: Keys) -> tuple[int, int]:
     noise = variance**0.5
-    kept = np.flatnonzero(counts >= 4.0 * noise)
+    kept = np.flatnonzero(counts >= _STANDS_OUT * noise)
     if len(kept):
         return int(kept[0]), int(kept[-1])
     # Nothing stands out alone: the run of intervals that stands out most; small numbers are likelier than huge ones.

@@ -93,7 +93,7 @@ class _TypedInput:
             if name in unseen:
                 fields = {"type": ColumnKind.EMPTY, "arrow_type": fields["arrow_type"]}
             if name in beyond:
-                fields["type"] = ColumnKind.TEXT
+                fields |= {"type": ColumnKind.TEXT, "arrow_type": "string"}
                 proposal.notes.append(f"column {name!r} has numbers beyond 64 bits; it is handled as text.")
             if name in floats and floats[name].nan:
                 proposal.notes.append(f"column {name!r}: NaN counts as missing.")

@@ -8,7 +8,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ __all__ = ["Workspace"]
 
 _VARIABLE = "DPFY_HOME"
 _KEY_BYTES = 32
+_LEDGER = "ledger.sqlite"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +30,11 @@ class Workspace:
 
     Args:
         folder: exists, mode 0700.
+        newly_made: there was no ledger in it.
     """
 
     folder: Path
+    newly_made: bool = field(default=False, compare=False)
 
     @classmethod
     def locate(cls, path: Path | str | None = None) -> Workspace:
@@ -53,16 +56,38 @@ class Workspace:
                 f"a workspace folder that can be written was expected; {folder} is read-only.",
                 hint=f"Set ${_VARIABLE} to another folder.",
             )
-        return cls(folder=folder)
+        place = cls(folder=folder, newly_made=not (folder / _LEDGER).exists())
+        if place.newly_made:
+            # Keys come before the ledger: a ledger without keys has lost them.
+            _ = place.fingerprint_key, place.signing_key
+        return place
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the owner should know of the folder."""
+        if not self.newly_made:
+            return ()
+        return (
+            f"the workspace {self.folder} is new. It remembers what is spent: keep it, and name it in every run "
+            f"(--workspace or ${_VARIABLE}).",
+        )
+
+    def check_keys(self) -> None:
+        """Makes sure that both keys are there and whole.
+
+        Raises:
+            SourceError: when one is lost or changed.
+        """
+        _ = self.fingerprint_key, self.signing_key
 
     @property
     def ledger_path(self) -> Path:
         """The ledger's file."""
-        return self.folder / "ledger.sqlite"
+        return self.folder / _LEDGER
 
     @property
     def fingerprint_key(self) -> bytes:
-        """32 random bytes that make fingerprints useless to whoever lacks them; created on first use."""
+        """32 random bytes that make fingerprints useless to whoever lacks them; made with the workspace."""
         path = self.folder / "fingerprint.key"
         key = self._read_or_create(path, lambda: os.urandom(_KEY_BYTES))
         if len(key) != _KEY_BYTES:
@@ -73,7 +98,7 @@ class Workspace:
 
     @property
     def signing_key(self) -> Ed25519PrivateKey:
-        """The Ed25519 key that signs statements and certificates (PKCS8 PEM); created on first use."""
+        """The Ed25519 key that signs statements and certificates (PKCS8 PEM); made with the workspace."""
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -99,10 +124,16 @@ class Workspace:
         return hmac.new(self.fingerprint_key, b"content" + content_digest, hashlib.sha256).hexdigest()
 
     def _read_or_create(self, path: Path, make: Callable[[], bytes]) -> bytes:
+        had_ledger = self.ledger_path.exists()  # looked at first: another process may be making all of it
         try:
             return path.read_bytes()
         except FileNotFoundError:
-            pass
+            if had_ledger:
+                raise SourceError(
+                    f"the key {path} was expected beside the ledger; it is lost.",
+                    hint="Put back a copy of it. With a new key the ledger would not know its data sets again.",
+                    file=str(path),
+                ) from None
         except OSError as error:
             raise _unusable(path, error) from None
         # Written whole under another name and linked in place: of several processes one wins, nobody sees a

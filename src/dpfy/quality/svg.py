@@ -17,6 +17,7 @@ _VALUES = 76
 _ROW = 21
 _PLOT = 118
 _DAY = 86400.0
+_LETTER = 6.0  # width of a label's letter
 _YEAR = 365.2425 * _DAY
 
 
@@ -119,11 +120,17 @@ def _outlines(item: Distribution) -> str:
         _text(left - 5, base + 1, "0", anchor="end", kind="value"),
     ]
     ticks = date_ticks(low, high) if item.kind == "date" else number_ticks(low, high)
+    taken = -math.inf
     for value, label in ticks:
         x = across(value)
         anchor = "start" if x < left + 12 else "end" if x > right - 12 else "middle"
         parts.append(f'<path d="M{x:.1f} {base}v4" class="axis"/>')
-        parts.append(_text(x, base + 16, label, anchor=anchor, kind="value"))
+        wide = _LETTER * len(label)
+        begin = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+        # A label that would run into the one before it is left out; its tick stays.
+        if begin > taken + _LETTER:
+            parts.append(_text(x, base + 16, label, anchor=anchor, kind="value"))
+            taken = begin + wide
     return "".join(parts)
 
 

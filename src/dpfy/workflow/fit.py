@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from dpfy.domain.model_column import ModelColumn, model_columns
 from dpfy.domain.population import Population
 from dpfy.domain.rules import Follows, parse_rules
 from dpfy.domain.table import discover_table, has_public_categories
-from dpfy.errors import DpfyError, PrivacyParameterError, SpecError
+from dpfy.errors import PrivacyParameterError, SpecError
 from dpfy.generators.tabular.marginal.fit import MeasuringBudget, fit_marginals
 from dpfy.generators.tabular.marginal.follow import learn_following
 from dpfy.generators.tabular.marginal.params import MarginalParams
@@ -31,7 +31,10 @@ from dpfy.schema import TableSchema
 from dpfy.sealed.apply_rules import check_rules
 from dpfy.sealed.contents import Contents
 from dpfy.sealed.generator import SealedGenerator
+from dpfy.workflow.before import check_schema
+from dpfy.workflow.cost import give_back, tell_cost
 from dpfy.workflow.hints import category_hints, missing_user_hints
+from dpfy.workflow.owner_notes import default_rows, released_notes
 from dpfy.workflow.population import bound_and_count
 from dpfy.workflow.request import DEFAULT_DELTA, FitRequest, Progress, no_progress
 from dpfy.workflow.state import state
@@ -73,7 +76,7 @@ def fitting(
 
     **Privacy:** unit, adjacency and parameters are the request's. The whole cost is reserved before a row is read;
     each mechanism is charged before its noise is drawn; charges are committed before the outcome exists. An error
-    after the first charge leaves the whole reservation spent.
+    before the first charge gives the reservation back; one after it leaves the whole of it spent.
 
     Args:
         request: what to do.
@@ -89,6 +92,9 @@ def fitting(
     from dpfy.ingest import open_source
 
     source = open_source(request.source, request.reading)
+    if request.schema is not None:
+        check_schema(request.schema, request.unit.columns)
+    _ = workspace.signing_key  # nothing is spent on what can't be sealed
     planned = plan_charge(request.parameters.epsilon, request.parameters.delta or DEFAULT_DELTA)
     noise = noise or SecureSource()
     with Ledger.open(workspace) as ledger:
@@ -100,19 +106,23 @@ def fitting(
             planned=planned,
             operation=operation,
         )
-        ledger.start(reservation)
         meter = Meter(planned)
         try:
+            ledger.start(reservation)
             fitted = _Fit(request, source, meter, noise, progress).run()
         except BaseException as error:
-            if isinstance(error, DpfyError) and not meter.charges:
-                # Nothing was drawn, so nothing was released: the reservation is free again.
-                ledger.commit(reservation, (), delta=0.0)
+            if meter.charges:
+                tell_cost(error, planned)
+            else:
+                give_back(ledger, reservation)
             raise
         try:
             sealed = _release(request, fitted, name, reservation, planned, ledger, meter, noise)
             notes = (*source.notes, *fitted.hints)
             yield FitOutcome(sealed=sealed, notes=notes, bounded=fitted.bounded)
+        except BaseException as error:
+            tell_cost(error, meter.planned)
+            raise
         finally:
             fitted.table.close()
 
@@ -232,14 +242,28 @@ class _Fit:
         counted = population.users if self._request.counting.value == "users" else population.records
         run = DiscoveryRun(meter=meter, noise=noise, scale=table.scale, records=float(counted))
         hidden = sum(not has_public_categories(schema.columns[c.source]) for c in columns)
+        domain_budget = params.domain_share * meter.planned.gaussian_mu_squared * hidden / max(1, len(columns))
         domain = discover_table(
             table,
             columns,
             run,
-            mu_squared=params.domain_share * meter.planned.gaussian_mu_squared * hidden / max(1, len(columns)),
+            mu_squared=domain_budget,
             delta=meter.remaining_threshold_delta,
             progress=lambda label: self._progress("discover", columns_done(label, columns, schema)),
         )
+        count_sigma = (params.count_share * meter.planned.gaussian_mu_squared) ** -0.5
+        notes = released_notes(
+            schema=schema,
+            columns=columns,
+            domains=domain.domains,
+            hidden=hidden,
+            domain_mu_squared=domain_budget,
+            scale=table.scale,
+            counted=float(counted),
+            records=population.records,
+            count_sigma=count_sigma,
+        )
+        self._hints = (*self._hints, *notes)
         self._progress("encode", 0.0)
         encoded = table.encode(columns, domain.domains)
         model = fit_marginals(
@@ -258,7 +282,7 @@ class _Fit:
             domains=domain.domains,
             owners=self._request.unit.owners,
             following=learn_following(model, domain.domains, links),
-            records=population.records,
+            records=default_rows(population.records, count_sigma),
         )
         generator = MarginalGenerator(model, params.drawn_first, population.rows_per_user, contents.unresolved)
         return _Fitted(
@@ -289,6 +313,7 @@ def _with_rules(schema: TableSchema, rules: Sequence[str]) -> TableSchema:
 
 
 def _check_columns(schema: TableSchema, request: FitRequest) -> None:
+    check_schema(schema, request.unit.columns)
     specs = {spec.name: spec for spec in schema.columns}
     rules = parse_rules(schema.rules, list(specs))
     check_rules(rules, specs)
@@ -332,7 +357,7 @@ def fit(
     user: str | Sequence[str] | None = None,
     max_records_per_user: int | None = None,
     delta: float | None = None,
-    schema: TableSchema | str | Path | None = None,
+    schema: TableSchema | Mapping[str, Any] | str | Path | None = None,
     workspace: str | Path | None = None,
     progress: Progress = no_progress,
     **options: Any,
@@ -348,10 +373,11 @@ def fit(
         user: column that names the user; "a+b" for two columns that name one user together, "a,b" for two owners.
         max_records_per_user: contribution bound; left out, chosen privately and charged.
         delta: left out, min(1e-5, noisy number of users ** -1.1).
-        schema: what the owner confirmed; a `TableSchema` or a YAML file.
+        schema: what the owner confirmed; a `TableSchema`, a mapping or a YAML file.
         workspace: folder of ledger and keys; left out, $DPFY_HOME or .dpfy.
         progress: called with a stage and the share of it that is done.
-        **options: other fields of `FitRequest`: name, population, where, exclude_users, counting, target, rules.
+        **options: name, population, where, exclude_users, counting, distinct_owners, target, rules, reading,
+            generator.
 
     Returns:
         The sealed generator; `.sample(rows)` draws from it, `.statement` says what is guaranteed.

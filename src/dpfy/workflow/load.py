@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,10 @@ from dpfy.errors import SpecError
 from dpfy.ledger.workspace import Workspace
 from dpfy.privacy import CountingMode, PrivacyParameters, PrivacyUnit, parse_delta, parse_epsilon
 from dpfy.release.statement import Statement
-from dpfy.schema import ReadingOptions, TableSchema, load_schema
+from dpfy.schema import ReadingOptions, TableSchema
 from dpfy.sealed.generator import SealedGenerator
+from dpfy.workflow import arguments
+from dpfy.workflow.outputs import check_model_name, check_output
 from dpfy.workflow.request import FitRequest
 
 if TYPE_CHECKING:
@@ -50,14 +52,24 @@ class Generator:
         Returns:
             An Arrow table: `.to_pandas()`, `polars.from_arrow(table)`.
         """
-        return self._sealed.sample(rows, seed=seed)
+        return self._sealed.sample(
+            arguments.whole_number("rows", rows, 0), seed=arguments.whole_number("seed", seed, 0)
+        )
 
     def write(self, path: str | Path, rows: int | None = None, *, seed: int | None = None) -> int:
         """Draws rows into a .csv, .tsv, .jsonl or .parquet file; returns how many."""
-        return self._sealed.write(path, rows, seed=seed)
+        return self._sealed.write(
+            path, arguments.whole_number("rows", rows, 0), seed=arguments.whole_number("seed", seed, 0)
+        )
 
     def save(self, path: str | Path) -> None:
-        """Writes a .dpfy file, signed with the workspace's key."""
+        """Writes a .dpfy file, signed with the workspace's key.
+
+        Raises:
+            SpecError: for another suffix, or a folder that is not there.
+        """
+        check_model_name(Path(path))
+        check_output(Path(path))
         workspace = self._workspace or Workspace.locate(None)
         self._sealed.save(path, workspace.signing_key)
 
@@ -84,8 +96,8 @@ def make_request(
     delta: object = None,
     user: str | Sequence[str] | None = None,
     max_records_per_user: int | None = None,
-    schema: TableSchema | str | Path | None = None,
-    reading: ReadingOptions | None = None,
+    schema: TableSchema | Mapping[str, Any] | str | Path | None = None,
+    reading: ReadingOptions | Mapping[str, Any] | None = None,
     counting: str = "rows",
     distinct_owners: bool = False,
     **options: Any,
@@ -98,25 +110,49 @@ def make_request(
     from dpfy.contribution import parse_user_option
 
     parameters = PrivacyParameters(epsilon=parse_epsilon(epsilon), delta=None if delta is None else parse_delta(delta))
-    confirmed = load_schema(Path(schema)) if isinstance(schema, (str, Path)) else schema
+    confirmed = arguments.confirmed_schema(schema)
     wanted = user if user is not None else (confirmed.user if confirmed is not None else None)
-    text = wanted if wanted is None or isinstance(wanted, str) else ",".join(wanted)
+    text = None if wanted is None else ",".join(arguments.texts("user", wanted))
     owners = parse_user_option(text) if text else ()
-    if counting not in set(CountingMode):
+    cap = arguments.records_per_user(max_records_per_user)
+    if not isinstance(counting, str) or counting not in set(CountingMode):
         raise SpecError(f"counting must be rows or users; {counting!r} was given.")
-    try:
-        return FitRequest(
-            source=source,
-            reading=reading or ReadingOptions(),
-            schema=confirmed,
-            parameters=parameters,
-            unit=PrivacyUnit(
-                owners=owners,
-                max_records_per_user=max_records_per_user if owners else (max_records_per_user or 1),
-                distinct_owners=distinct_owners,
-            ),
-            counting=CountingMode(counting),
-            **options,
+    return FitRequest(
+        source=source,
+        reading=arguments.reading_options(reading),
+        schema=confirmed,
+        parameters=parameters,
+        unit=PrivacyUnit(
+            owners=owners,
+            max_records_per_user=cap if owners else (1 if cap is None else cap),
+            distinct_owners=arguments.truth("distinct_owners", distinct_owners),
+        ),
+        counting=CountingMode(counting),
+        **_checked(options),
+    )
+
+
+def _checked(options: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = [name for name in options if name not in _OPTIONS]
+    if unknown:
+        raise SpecError(
+            f"there is no option {unknown[0]!r}.",
+            hint=f"Known: {', '.join(sorted({*_OPTIONS, *_NAMED}))}.",
         )
-    except TypeError as error:
-        raise SpecError(f"an option is not known: {error}.") from None
+    return {name: _OPTIONS[name](name, value) for name, value in options.items()}
+
+
+def _family(name: str, value: object) -> str:
+    return arguments.text_or_none(name, value) or ""
+
+
+_OPTIONS: Mapping[str, Callable[[str, object], Any]] = {
+    "exclude_users": arguments.path_or_none,
+    "where": arguments.texts,
+    "rules": arguments.texts,
+    "generator": _family,
+    "target": arguments.text_or_none,
+    "name": arguments.text_or_none,
+    "population": arguments.text_or_none,
+}
+_NAMED = ("delta", "user", "max_records_per_user", "schema", "reading", "counting", "distinct_owners", "workspace")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpfy.domain.columns import CategoryDomain
 from dpfy.schema import ColumnKind, ColumnSpec
 from dpfy.workflow.fit import FitOutcome
 
@@ -50,9 +51,15 @@ def report_on(
     user = owners[0][0] if owners and len(owners[0]) == 1 else None
     specs = [spec for spec in sealed.schema.columns if not spec.drop]
     users = {name for owner in owners for name in owner}
-    columns = [
-        ReportColumn(name=spec.name, kind=_kind(spec)) for spec in specs if spec.is_modelled and spec.name not in users
-    ]
+    # A column in which no value could be named has nothing to compare.
+    blank = {
+        sealed.schema.columns[column.source].name
+        for column, domain in zip(sealed.contents.columns, sealed.contents.domains, strict=True)
+        if isinstance(domain, CategoryDomain) and not domain.values
+    }
+    modelled = [spec for spec in specs if spec.is_modelled and spec.name not in users]
+    kept = [spec for spec in modelled if spec.name not in blank or spec.name == target] or modelled
+    columns = [ReportColumn(name=spec.name, kind=_kind(spec)) for spec in kept]
     figures = compare(
         real_table(outcome.bounded, specs),
         sealed.sample(min(rows, MOST_ROWS), seed=seed),

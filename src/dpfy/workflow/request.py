@@ -65,6 +65,10 @@ class FitRequest:
             raise SpecError("max_records_per_user needs a user column.", hint="Name it with --user.")
         if self.unit.is_record and self.exclude_users is not None:
             raise SpecError("an opt-out list needs a user column.", hint="Name it with --user.")
+        if self.unit.distinct_owners and len(self.unit.owners) < 2:
+            raise SpecError(
+                "owners of different kinds need at least two owners.", hint="Name them as in --user buyer,seller."
+            )
         if self.counting is CountingMode.USERS and (cap or 0) > USER_WEIGHT:
             raise PrivacyParameterError(
                 f"counting per user takes at most {USER_WEIGHT} records of a user; {cap} was given."

@@ -7,6 +7,7 @@ from pathlib import Path
 from dpfy.errors import SpecError
 from dpfy.schema.output import output_format
 from dpfy.sealed.generator import SealedGenerator
+from dpfy.workflow.outputs import check_output
 from dpfy.workflow.request import Progress, no_progress
 
 __all__ = ["run_sample"]
@@ -35,10 +36,8 @@ def run_sample(
         SealBrokenError: when the model is none or was changed.
         SpecError: when the output can't be written as asked.
     """
-    from dpfy.workflow.synth import check_folder
-
     output_format(out)
-    check_folder(out)
+    check_output(out, (model,))
     if rows is not None and rows < 0:
         raise SpecError(f"--rows must be 0 or more; {rows} was given.")
     if seed is not None and seed < 0:

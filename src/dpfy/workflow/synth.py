@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 from dpfy.errors import SpecError
 from dpfy.ledger.workspace import Workspace
 from dpfy.schema.output import output_format
+from dpfy.workflow.before import check_keys
+from dpfy.workflow.budget import account_line
 from dpfy.workflow.fit import FitOutcome, fitting
+from dpfy.workflow.outputs import check_model_name, check_output, check_report, input_files
 from dpfy.workflow.request import FitRequest, Progress, no_progress
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ class SynthRequest:
         rows: how many; None for the noisy number of records.
         report: folder for the owner's report, or None.
         neutralise_formulas: for CSV output.
+        schema_file: where the schema came from; no output may replace it.
     """
 
     fit: FitRequest
@@ -39,6 +43,7 @@ class SynthRequest:
     rows: int | None = None
     report: Path | None = None
     neutralise_formulas: bool = False
+    schema_file: Path | None = None
 
     def __post_init__(self) -> None:
         if self.rows is not None and self.rows < 0:
@@ -52,6 +57,7 @@ class FitMade:
     model: Path
     statement: dict[str, Any]
     notes: tuple[str, ...]
+    account: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,22 +71,29 @@ class SynthMade:
     report: Path | None
     statement: dict[str, Any]
     notes: tuple[str, ...]
+    account: str
 
 
 def run_fit(
-    request: FitRequest, out: Path, *, workspace: Path | None = None, progress: Progress = no_progress
+    request: FitRequest,
+    out: Path,
+    *,
+    workspace: Path | None = None,
+    schema_file: Path | None = None,
+    progress: Progress = no_progress,
 ) -> FitMade:
     """Fits and seals a generator into a file.
 
     **Privacy:** see `fitting`.
     """
-    if out.suffix != ".dpfy":
-        raise SpecError(f"a sealed generator is a .dpfy file; {out.name!r} was given.")
-    check_folder(out)
+    check_model_name(out)
+    inputs = input_files(request.source, request.reading, schema_file, request.exclude_users)
+    check_output(out, inputs, request.source)
     place = Workspace.locate(workspace)
     with fitting(request, workspace=place, operation="fit", progress=progress) as outcome:
         outcome.sealed.save(out, place.signing_key)
-        return FitMade(model=out, statement=outcome.sealed.statement, notes=outcome.notes)
+        statement, notes = outcome.sealed.statement, (*outcome.notes, *place.notes)
+    return FitMade(model=out, statement=statement, notes=notes, account=account_line(place, statement["dataset"]))
 
 
 def run_synth(request: SynthRequest, *, workspace: Path | None = None, progress: Progress = no_progress) -> SynthMade:
@@ -92,10 +105,16 @@ def run_synth(request: SynthRequest, *, workspace: Path | None = None, progress:
     Raises:
         DpfyError: for bad input; nothing is half-written.
     """
+    fit = request.fit
     output_format(request.out)
-    check_folder(request.out)
-    if request.report is not None and request.report.exists() and not request.report.is_dir():
-        raise SpecError(f"--report needs a folder; {request.report.name!r} is a file.")
+    statement_file = request.out.with_name(f"{request.out.name}.statement.json")
+    inputs = input_files(fit.source, fit.reading, request.schema_file, fit.exclude_users)
+    for output in (request.out, statement_file):
+        check_output(output, inputs, fit.source)
+    if request.report is not None:
+        check_report(request.report, inputs, fit.source)
+    if fit.schema is not None:
+        check_keys(fit.schema, fit.unit.columns, request.rows)
     place = Workspace.locate(workspace)
     with fitting(request.fit, workspace=place, operation="synth", progress=progress) as outcome:
         sealed = outcome.sealed
@@ -112,20 +131,21 @@ def run_synth(request: SynthRequest, *, workspace: Path | None = None, progress:
             neutralise_formulas=request.neutralise_formulas,
             progress=lambda share: progress("sample", share),
         )
-        statement_file = request.out.with_name(f"{request.out.name}.statement.json")
         write_text(statement_file, json.dumps(sealed.statement, ensure_ascii=False, indent=2, allow_nan=False))
         report = None
         if request.report is not None:
             report = _report(request, outcome, rows, seed, progress)
-        return SynthMade(
-            out=request.out,
-            rows=rows,
-            statement_file=statement_file,
-            model=model,
-            report=report,
-            statement=sealed.statement,
-            notes=outcome.notes,
-        )
+        statement, notes = sealed.statement, (*outcome.notes, *place.notes)
+    return SynthMade(
+        out=request.out,
+        rows=rows,
+        statement_file=statement_file,
+        model=model,
+        report=report,
+        statement=statement,
+        notes=notes,
+        account=account_line(place, statement["dataset"]),
+    )
 
 
 def _report(request: SynthRequest, outcome: FitOutcome, rows: int, seed: int, progress: Progress) -> Path:
@@ -157,24 +177,14 @@ def synth(source: Any, *, epsilon: float, rows: int | None = None, **options: An
     Returns:
         An Arrow table with the source's columns.
     """
+    from dpfy.workflow.arguments import confirmed_schema, whole_number
     from dpfy.workflow.fit import fit
 
-    return fit(source, epsilon=epsilon, **options).sample(rows)
-
-
-def check_folder(path: Path) -> None:
-    """Makes sure that a file can be written before anything is spent.
-
-    Raises:
-        SpecError: when its folder is missing or can't be written.
-    """
-    folder = path.parent if str(path.parent) else Path()
-    if not folder.is_dir():
-        raise SpecError(f"the folder {str(folder)!r} for the output does not exist.", hint="Make it first.")
-    if not os.access(folder, os.W_OK):
-        raise SpecError(f"the folder {str(folder)!r} can't be written.")
-    if path.is_dir():
-        raise SpecError(f"{str(path)!r} is a folder; a file name is needed.")
+    wanted = whole_number("rows", rows, 0)
+    schema = confirmed_schema(options.get("schema"))
+    if schema is not None and wanted is not None:
+        check_keys(schema, (), wanted)
+    return fit(source, epsilon=epsilon, **{**options, "schema": schema}).sample(wanted)
 
 
 def write_text(path: Path, text: str) -> None:

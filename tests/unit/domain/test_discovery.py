@@ -126,3 +126,27 @@ def test_population_from_noisy_counts() -> None:
     assert found.records == pytest.approx(found.users * (found.rows_per_user @ np.arange(1, 5)), abs=1)
     nothing = population_of(NoisyUsers(counts=np.array([-5, -2, -9]), sigma=5.0), (1, 2, 3), 3)
     assert nothing.users == 1
+
+
+def test_where_all_values_have_their_own_cells_there_are_no_bins() -> None:
+    values = np.random.default_rng(7).integers(1, 3, 2000)
+    for seed in range(5):
+        found = discover_numbers(
+            counts_of(values), discovery(2000, seed), roots=tick_roots(), mu_squared=0.02, delta=1e-6, label="x",
+            may_miss=False, most_bins=32, public_range=False,
+        )  # fmt: skip
+        assert found.domain.atoms.tolist() == [1, 2]
+        assert found.domain.bins == 0
+        keys, _ = found.domain.decode(np.array([0, 1], dtype=np.int32), np.random.default_rng(0))
+        assert keys.tolist() == [1, 2]
+
+
+def test_smooth_columns_get_neither_spikes_nor_gaps() -> None:
+    rng = np.random.default_rng(8)
+    values = rng.integers(20, 90, 6000)
+    found = numbers(values, mu_squared=0.01)
+    drawn = found.domain.encode(values, np.zeros(6000, dtype=bool), column="x")
+    keys, _ = found.domain.decode(drawn, rng)
+    share = np.bincount(keys, minlength=128)[24:86] / 6000
+    assert share.max() < 4 / 70
+    assert (share > 0).mean() > 0.9
