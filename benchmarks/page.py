@@ -161,7 +161,7 @@ def _cited(cited: Sequence[Cited]) -> str:
         [
             "## Not re-measured here\n",
             "One run each on 2 loaded cores, on the same split of Adult with the same yardstick, delta 1e-5, quoted",
-            'from the table "Measured on Adult" of shared/research/tabular.md. Time and memory are those of fitting',
+            "from measurements made before this project began. Time and memory are those of fitting",
             "and sampling alone, not of a whole process.\n",
             _table(head, rows),
         ]
