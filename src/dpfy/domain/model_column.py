@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpfy.domain.keys import LARGEST_KEY, float_roots, float_to_key, key_to_float, tick_roots
-from dpfy.domain.wall_clock import DAY_TICKS, from_wall, to_wall
 from dpfy.schema import ColumnKind, ColumnSpec
+from dpfy.schema.clock_text import from_wall, to_wall
+from dpfy.schema.column import unit_ticks
+from dpfy.schema.kinds import DAY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,10 @@ class Part(StrEnum):
     VALUE = "value"
     DAY = "day"
     TIME = "time of day"
+
+
+def _day_ticks(spec: ColumnSpec) -> int:
+    return DAY_SECONDS * unit_ticks(spec.unit)
 
 
 _FIRST_DAY = -719_162  # 0001-01-01
@@ -53,14 +59,14 @@ class ModelColumn:
             if values.dtype.kind == "f":
                 return float_to_key(values.astype(np.float64))
             return np.clip(values.astype(np.int64), -LARGEST_KEY, LARGEST_KEY)
-        per_day = DAY_TICKS[spec.unit]
+        per_day = _day_ticks(spec)
         wall = to_wall(values.astype(np.int64), spec)
         return wall // per_day if self.part is Part.DAY else wall % per_day
 
     def roots(self, spec: ColumnSpec) -> tuple[Keys, bool]:
         """Public borders for discovery, and whether they are the column's public range."""
         if self.part is Part.TIME:
-            per_day = DAY_TICKS[spec.unit]
+            per_day = _day_ticks(spec)
             return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
         if spec.bounds is not None:
             low, high = (int(self.keys(np.array([bound]), spec)[0]) for bound in spec.bounds)
@@ -72,7 +78,7 @@ class ModelColumn:
             inside = borders[(borders > _FIRST_DAY) & (borders < _LAST_DAY)]
             borders = np.concatenate([[_FIRST_DAY], inside, [_LAST_DAY + 1]])
         elif spec.type is ColumnKind.TIME:
-            per_day = DAY_TICKS[spec.unit]
+            per_day = _day_ticks(spec)
             return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
         return _within_type(borders, spec.arrow_type), False
 
@@ -80,7 +86,7 @@ class ModelColumn:
         """Public steps of a time of day, coarsest first: hour, quarter, minute, second, thousandth, millionth."""
         if self.part is not Part.TIME and spec.type is not ColumnKind.TIME:
             return ()
-        second = DAY_TICKS[spec.unit] // 86_400
+        second = unit_ticks(spec.unit)
         coarse = [3600 * second, 900 * second, 60 * second, second, second // 1000, second // 1_000_000]
         return tuple(step for step in coarse if step > 1)
 
@@ -123,7 +129,7 @@ def values_from_keys(parts: Sequence[Keys], spec: ColumnSpec) -> NDArray[np.gene
         int64 ticks, or float64.
     """
     if len(parts) == 2:
-        return from_wall(parts[0] * DAY_TICKS[spec.unit] + parts[1], spec)
+        return from_wall(parts[0] * _day_ticks(spec) + parts[1], spec)
     if spec.type is ColumnKind.FLOAT:
         return key_to_float(parts[0])
     return parts[0]

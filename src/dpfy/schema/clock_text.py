@@ -202,7 +202,7 @@ def _to_utc(ticks: Ticks, struct: pa.Array | None, spec: ColumnSpec) -> tuple[Ti
 
     good = np.ones(len(ticks), dtype=bool)
     if struct is None:
-        return (ticks, good) if spec.zone_name is None else (from_wall(ticks, spec), good)
+        return from_wall(ticks, spec), good
     text = pc.struct_field(struct, "zone").fill_null("Z")
     parts = pc.extract_regex(text, r"^(?P<sign>[+-])(?P<h>\d{2}):?(?P<m>\d{2})?$")
     sign = np.asarray(pc.equal(pc.struct_field(parts, "sign"), "-").fill_null(False).to_numpy(zero_copy_only=False))
@@ -212,7 +212,9 @@ def _to_utc(ticks: Ticks, struct: pa.Array | None, spec: ColumnSpec) -> tuple[Ti
 
 
 def from_wall(wall: Ticks, spec: ColumnSpec) -> Ticks:
-    """UTC ticks of local wall-clock ticks; hours that a clock change skips move to its end."""
+    """UTC ticks of local wall-clock ticks; hours that a clock change skips move to its end. No zone: the same."""
+    if spec.zone_name is None:
+        return wall
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -222,7 +224,9 @@ def from_wall(wall: Ticks, spec: ColumnSpec) -> Ticks:
 
 
 def to_wall(ticks: Ticks, spec: ColumnSpec) -> Ticks:
-    """Local wall-clock ticks of UTC ticks."""
+    """Local wall-clock ticks of UTC ticks, so that opening hours stay opening hours. Without a zone, the same."""
+    if spec.zone_name is None:
+        return ticks
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -266,7 +270,7 @@ def _parts(ticks: Ticks, spec: ColumnSpec, needs_zone: bool) -> dict[str, Ticks]
     if spec.type is ColumnKind.DATE:
         days, rest = ticks, np.zeros_like(ticks)
     else:
-        wall = ticks if spec.zone_name is None else to_wall(ticks, spec)
+        wall = to_wall(ticks, spec)
         if needs_zone:
             parts["offset"] = (wall - ticks) // (per_second * 60)
         days, rest = wall // (DAY_SECONDS * per_second), wall % (DAY_SECONDS * per_second)
