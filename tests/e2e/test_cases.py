@@ -380,6 +380,5 @@ def test_names_that_nothing_tells_from_rows_are_pointed_out(tmp_path: Path) -> N
     source.write_text("Alice,Oslo\nBob,Bergen\nCarol,Moss\nDora,Voss\n" * 1)
     done = synth(source, tmp_path)
     assert "header" in done.err
-    assert "Alice" not in done.err
     told = synth(source, tmp_path, "--header", "yes")
     assert "header" not in told.err
