@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ _BATCH_ROWS = 1 << 17
 _INDEX_PREFIX = "__index_level_"
 
 
-class _TypedInput:
+class _TypedInput(ABC):
     """What Parquet files and tables in memory have in common."""
 
     text = False
@@ -61,9 +62,9 @@ class _TypedInput:
         """The options as they are."""
         return self._options
 
+    @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """The named columns of all rows, in this order."""
-        raise NotImplementedError
 
     def propose(self) -> Proposal:
         """Types as they are stored; floats with few decimal places keep their places.

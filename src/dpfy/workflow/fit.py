@@ -86,7 +86,7 @@ def fitting(
         progress: shows stages.
 
     Raises:
-        BudgetExceededError: refused by the ledger; nothing was read.
+        BudgetExceededError: refused by the ledger; no row was read.
         DpfyError: for bad input.
     """
     from dpfy.ingest import open_source
@@ -383,7 +383,7 @@ def fit(
         The sealed generator; `.sample(rows)` draws from it, `.statement` says what is guaranteed.
 
     Raises:
-        BudgetExceededError: refused by the ledger; nothing was read.
+        BudgetExceededError: refused by the ledger; no row was read.
         DpfyError: for bad input.
     """
     from dpfy.workflow.load import Generator, make_request

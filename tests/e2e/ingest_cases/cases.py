@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from dpfy.ingest import PrivateTable, Source, open_source
 from dpfy.schema import ReadingOptions
 from dpfy.schema.output import PhysicalColumn, TableWriter
+from tests.shared import shared
 
-SHARED = Path(os.environ.get("DPFY_SHARED", Path(__file__).resolve().parents[4] / "shared"))
-
-
-def shared(name: str) -> Path:
-    """A shared file; the test is skipped, by the file's name, where it is not there."""
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"shared file {name} is not there")
-    return path
+__all__ = ["shared"]
 
 
 def facts(case: str) -> dict[str, Any]:

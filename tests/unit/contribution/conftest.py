@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
+from tests.shared import shared
 
 from dpfy.schema.column import ColumnSpec
 from dpfy.schema.table import TableSchema
-
-SHARED = Path(os.environ.get("DPFY_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 
 
 @dataclass(frozen=True)
@@ -64,10 +61,7 @@ def shared_columns() -> Callable[[str], dict[str, list[str | None]]]:
     """Columns of a shared CSV file as exact text, empty cells missing."""
 
     def read(name: str) -> dict[str, list[str | None]]:
-        path = SHARED / name
-        if not path.exists():
-            pytest.skip(f"shared data is not there: {name}")
-        with path.open(newline="", encoding="utf-8") as file:
+        with shared(name).open(newline="", encoding="utf-8") as file:
             lines = list(csv.DictReader(file))
         return {column: [line[column] or None for line in lines] for column in lines[0]}
 

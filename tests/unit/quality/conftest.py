@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,23 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
+from tests.shared import shared as shared_path
 
 from dpfy.quality import QualityFigures, ReportColumn, compare
-
-SHARED = Path(os.environ.get("DPFY_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 
 
 @pytest.fixture(scope="session")
 def shared() -> Callable[[str], Path]:
     """A file of the shared data; the test is skipped by the file's name when it is not there."""
 
-    def find(name: str) -> Path:
-        path = SHARED / name
-        if not path.exists():
-            pytest.skip(f"shared data is not there: {name}")
-        return path
-
-    return find
+    return shared_path
 
 
 @pytest.fixture(scope="session")
