@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dpfy.generators.tabular.marginal.belief import Beliefs, aligned, calibrate, summed
+from dpfy.generators.tabular.marginal.belief import Beliefs, aligned, calibrate
+from dpfy.generators.tabular.marginal.inference import Inference
 from dpfy.generators.tabular.marginal.tree import CliqueTree
 
 Floats = NDArray[np.float64]
@@ -92,61 +93,79 @@ def estimate(
     Returns:
         The fitted model.
     """
+    if not marginals:
+        return TreeModel(tree=tree, base=tuple(base), columns=(), theta=())
     columns = tuple(m.columns for m in marginals)
-    homes = [tree.home(c) for c in columns]
-    shapes = [m.counts.shape for m in marginals]
-    offsets = np.cumsum([0, *(m.counts.size for m in marginals)])
-    target = np.concatenate([m.counts.ravel() for m in marginals]) if marginals else np.zeros(0)
-    variance = (
-        np.concatenate([np.broadcast_to(m.variance, m.counts.shape).ravel() for m in marginals])
-        if marginals
-        else np.zeros(0)
-    )
-    ridge = penalty * variance
-    expected = np.concatenate(
-        [total * _product(base, m.columns).ravel() for m in marginals] if marginals else [np.zeros(0)]
-    )
-    scale = 1.0 / np.sqrt(np.maximum(target, expected).clip(1.0) + ridge)
-    log_base = _log_base(tree, base)
+    objective = Objective(tree, base, marginals, total=total, penalty=penalty)
     calls = 0
 
-    def split(flat: Floats) -> list[Floats]:
-        return [flat[a:b].reshape(shape) for a, b, shape in zip(offsets[:-1], offsets[1:], shapes, strict=True)]
-
-    def objective(scaled: Floats) -> tuple[float, Floats]:
+    def call(scaled: Floats) -> tuple[float, Floats]:
         nonlocal calls
         calls += 1
         if progress is not None:
             progress(min(1.0, calls / (1.1 * iterations)))
-        theta = scaled * scale
-        tables = [t.copy() for t in log_base]
-        for home, cols, part in zip(homes, columns, split(theta), strict=True):
-            tables[home] += aligned(part, cols, tree.cliques[home])
-        shift = 0.0
-        for table in tables:
-            shift += _exponentiate(table)
-        beliefs = calibrate(tree, tables)
-        model = np.concatenate(
-            [
-                summed(beliefs.tables[home], tree.cliques[home], cols).ravel()
-                for home, cols in zip(homes, columns, strict=True)
-            ]
-        )
-        value = total * (beliefs.log_partition + shift) - float(theta @ target) + 0.5 * float(ridge @ theta**2)
-        gradient = total * model - target + ridge * theta
-        return value / total, gradient * scale / total
+        return objective(scaled)
 
-    if not marginals:
-        return TreeModel(tree=tree, base=tuple(base), columns=(), theta=())
     solved = minimize(
-        objective,
-        np.zeros(offsets[-1]),
+        call,
+        np.zeros(objective.parameters),
         jac=True,
         method="L-BFGS-B",
         bounds=None,
         options={"maxiter": iterations, "maxfun": int(1.25 * iterations), "maxcor": 12, "ftol": 1e-12, "gtol": 1e-9},
     )
-    return TreeModel(tree=tree, base=tuple(base), columns=columns, theta=tuple(split(solved.x * scale)))
+    return TreeModel(tree=tree, base=tuple(base), columns=columns, theta=tuple(objective.theta(solved.x)))
+
+
+class Objective:
+    """The dual that `estimate` minimises, and its gradient, in variables scaled to about equal curvature.
+
+    Args:
+        tree: every marginal's columns lie within one clique.
+        base: 1-way probabilities.
+        marginals: measured tables, one at least.
+        total: number of records, noisy, > 0.
+        penalty: weight of the ridge.
+    """
+
+    def __init__(
+        self,
+        tree: CliqueTree,
+        base: Sequence[Floats],
+        marginals: Sequence[NoisyMarginal],
+        *,
+        total: float,
+        penalty: float,
+    ) -> None:
+        self._inference = Inference(tree, base, [m.columns for m in marginals])
+        self._shapes = [m.counts.shape for m in marginals]
+        self._ends = np.cumsum([m.counts.size for m in marginals])[:-1]
+        self._target = np.concatenate([m.counts.ravel() for m in marginals])
+        self._total = total
+        variance = [np.broadcast_to(m.variance, m.counts.shape).ravel() for m in marginals]
+        self._ridge = penalty * np.concatenate(variance)
+        expected = np.concatenate([total * _product(base, m.columns).ravel() for m in marginals])
+        self._scale = 1.0 / np.sqrt(np.maximum(self._target, expected).clip(1.0) + self._ridge)
+        self.parameters = len(self._target)
+
+    def theta(self, scaled: Floats) -> list[Floats]:
+        """The tables that scaled variables stand for."""
+        parts = np.split(scaled * self._scale, self._ends)
+        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+
+    def __call__(self, scaled: Floats) -> tuple[float, Floats]:
+        """Value and gradient, both divided by the number of records.
+
+        Args:
+            scaled: float64 of shape (parameters,).
+        """
+        flat = scaled * self._scale
+        log_partition, marginals = self._inference.run(self.theta(scaled))
+        model = np.concatenate([m.ravel() for m in marginals])
+        ridge = self._ridge * flat
+        value = self._total * log_partition - float(flat @ self._target) + 0.5 * float(ridge @ flat)
+        gradient = self._total * model - self._target + ridge
+        return value / self._total, gradient * self._scale / self._total
 
 
 def _log_base(tree: CliqueTree, base: Sequence[Floats]) -> list[Floats]:
