@@ -1,6 +1,6 @@
 """`make bench`: dpfy against peers from PyPI, each system in its own environment, measured as whole processes.
 
-    .venv/bin/python benchmarks/run.py [--runs N] [--only SYSTEM] [--data adult|randhie] [--quick] [--write-docs]
+    .venv/bin/python benchmarks/run.py [--runs N] [--only SYSTEM] [--data NAME] [--quick] [--write-docs]
 
 Reads the data and the yardstick of ../shared (or $DPFY_SHARED), works in benchmarks/work/, writes
 benchmarks/results/*.json and docs/benchmarks.md.
@@ -28,6 +28,7 @@ from benchmarks.machine import machine, package_versions  # noqa: E402
 from benchmarks.measure import run_measured  # noqa: E402
 from benchmarks.page import render  # noqa: E402
 from benchmarks.results import medians, merge, read_results, write_results  # noqa: E402
+from benchmarks.tables import rows_of, split  # noqa: E402
 
 HERE = ROOT / "benchmarks"
 WORK = HERE / "work"
@@ -35,6 +36,9 @@ PEERS = HERE / "peers"
 RESULTS = HERE / "results"
 PAGE = ROOT / "docs" / "benchmarks.md"
 LIMIT_SECONDS = 420.0
+DPFY_RUNS = 5
+PEER_RUNS = 3
+LONG_SECONDS = 60.0  # a peer that takes longer is run once
 # Peers' CPU time multiplies when linear algebra starts threads; dpfy sees to that itself.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
@@ -59,23 +63,6 @@ def shared_folder() -> Path:
             "Put the folder beside the repository, or name it in DPFY_SHARED."
         )
     return folder
-
-
-def split(shared: Path, data: DataSet) -> Path:
-    """Splits a data set into train.csv and holdout.csv with the yardstick's script."""
-    folder = WORK / data.name
-    if not (folder / "holdout.csv").exists():
-        by_user = ["--user", data.user] if data.user else []
-        source = shared / "data" / data.file
-        command = [sys.executable, str(shared / "bench" / "split.py"), str(source), str(folder), *by_user]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return folder
-
-
-def rows_of(file: Path) -> int:
-    """Records of one of the split's files, which have no line breaks inside cells."""
-    with file.open("rb") as lines:
-        return sum(1 for _ in lines) - 1
 
 
 def evaluate(
@@ -120,9 +107,12 @@ def run_once(case: Case, data: DataSet, folder: Path, shared: Path, number: int)
     peer = environment_of(case.venv) if case.venv else None
     if case.venv and peer is None:
         return {"status": "not installed"}
+    bounded = f"bounded-{data.most_rows}.csv" if data.user else "train.csv"
     places = {
         "dpfy": str(Path(sys.executable).parent / "dpfy"),
         "train": str(folder / "train.csv"),
+        "bounded": str(folder / bounded),
+        "schemas": str(HERE / "schemas"),
         "out": str(out),
         "rows": str(rows_of(folder / "train.csv")),
         "work": str(home),
@@ -155,7 +145,7 @@ def stated(out: Path) -> dict[str, Any]:
 
 def described(case: Case) -> dict[str, Any]:
     """A case as it is kept in the results."""
-    kept = ("key", "system", "label", "epsilon", "unit", "domain", "user_epsilon")
+    kept = ("key", "system", "label", "epsilon", "unit", "domain", "user_epsilon", "compared")
     return {name: getattr(case, name) for name in kept}
 
 
@@ -169,20 +159,30 @@ def versions_of(cases: list[Case]) -> dict[str, Any]:
     return found
 
 
-def bench(data: DataSet, cases: list[Case], shared: Path, runs: int) -> dict[str, Any]:
+def enough(case: Case, before: list[dict[str, Any]], runs: int | None) -> bool:
+    """Whether a case needs no further run: peers get fewer than dpfy, and one where a run takes long."""
+    if any(run["status"] != "done" for run in before):
+        return True  # once is enough for what fails or is too slow
+    if runs is not None:
+        return len(before) >= runs
+    slow = bool(before) and before[0]["wall_seconds"] > LONG_SECONDS
+    return slow or len(before) >= (PEER_RUNS if case.venv else DPFY_RUNS)
+
+
+def bench(data: DataSet, cases: list[Case], shared: Path, runs: int | None) -> dict[str, Any]:
     """All runs of the cases on one data set; the runs take turns, so that a busy minute hits all alike."""
-    folder = split(shared, data)
+    folder = split(shared, data, WORK)
     floor = evaluate(shared, data, folder, [], floor=True)[0]
     made: dict[str, list[dict[str, Any]]] = {case.key: [] for case in cases}
-    for number in range(1, runs + 1):
+    for number in range(1, (runs or DPFY_RUNS) + 1):
         for case in cases:
             before = made[case.key]
-            if any(run["status"] != "done" for run in before):
-                continue  # once is enough for what fails or is too slow
+            if enough(case, before, runs):
+                continue
             run = run_once(case, data, folder, shared, number)
             before.append(run)
             shown = ", ".join(f"{name} {run[name]}" for name in ("tvd2", "auc", "cpu_seconds") if name in run)
-            say(f"{data.name} {case.key} {number}/{runs}: {run['status']} {shown}")
+            say(f"{data.name} {case.key} {number}: {run['status']} {shown}")
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     return {
         "data_set": data.name,
@@ -218,7 +218,11 @@ def main() -> None:
     systems = sorted({case.system for cases in all_cases().values() for case in cases})
     parser.add_argument("--only", choices=systems, help="this system alone; what others measured before stays")
     parser.add_argument("--data", choices=sorted(DATA_SETS), help="this data set alone")
-    parser.add_argument("--runs", type=int, default=3, help="fresh runs of each case")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        help=f"fresh runs of each case; left out, {DPFY_RUNS} of dpfy, {PEER_RUNS} of a peer, 1 of a slow peer",
+    )
     parser.add_argument(
         "--quick", action="store_true", help="one run of dpfy and the fastest peer (or of --only); changes no results"
     )

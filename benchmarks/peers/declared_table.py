@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,10 @@ SHORT_RANGE = 100
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredColumn:
-    """One column: listed categories, or a range in equal (or, skewed, growing) bins with some values in own cells."""
+    """One column: listed categories, or a range in equal (or, skewed, growing) bins with some values in own cells.
+
+    Days are whole numbers, counted as `date.toordinal` does.
+    """
 
     name: str
     categories: tuple[str, ...] = ()
@@ -29,6 +33,18 @@ class DeclaredColumn:
     skewed: bool = False
     own: tuple[float, ...] = ()
     missing: bool = False
+    days: bool = False
+
+    def number(self, text: str) -> float:
+        """The number that a text stands for; NaN for an empty one."""
+        if not text:
+            return float("nan")
+        return float(date.fromisoformat(text).toordinal()) if self.days else float(text)
+
+    @staticmethod
+    def day(number: float) -> str:
+        """The text of a day."""
+        return date.fromordinal(int(number)).isoformat()
 
     @property
     def bins(self) -> int:
@@ -52,7 +68,7 @@ class DeclaredColumn:
         if self.categories:
             index = {text: cell for cell, text in enumerate(self.categories)}
             return np.array([index[text] for text in texts])
-        values = np.array([float(text) if text else np.nan for text in texts])
+        values = np.array([self.number(text) for text in texts])
         within = np.clip(np.nan_to_num(values, nan=self.lower), self.lower, self.upper)
         cells = np.clip(np.digitize(within, self._edges) - 1, 0, self.bins - 1) + len(self.own)
         for cell, value in enumerate(self.own):
@@ -69,7 +85,7 @@ class DeclaredColumn:
         bins = np.clip(cells - first_bin, 0, self.bins - 1)
         drawn = edges[bins] + rng.random(len(cells)) * (edges[bins + 1] - edges[bins])
         numbers = np.floor(drawn).astype(int) if self.whole else np.round(drawn, 3)
-        texts = [str(number) for number in numbers]
+        texts = [self.day(number) if self.days else str(number) for number in numbers]
         for cell, value in enumerate(self.own):
             for row in np.flatnonzero(cells == cell):
                 texts[row] = f"{value:g}"
@@ -84,6 +100,9 @@ def read_domain(path: Path) -> list[DeclaredColumn]:
 
     def column(name: str, given: dict[str, Any]) -> DeclaredColumn:
         tuples = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
+        if "from_date" in given:
+            first, last = (float(date.fromisoformat(given[end]).toordinal()) for end in ("from_date", "to_date"))
+            return DeclaredColumn(name=name, lower=first, upper=last, whole=True, days=True)
         return DeclaredColumn(name=name, **{**given, **tuples})
 
     declared = json.loads(path.read_text(encoding="utf-8"))["columns"]

@@ -24,7 +24,7 @@ def main() -> None:
         if column.categories:
             domain[column.name] = {"categories": list(column.categories)}
             continue
-        numbers = pd.to_numeric(table[column.name]).clip(column.lower, column.upper)
+        numbers = table[column.name].map(column.number).clip(column.lower, column.upper)
         table[column.name] = numbers.astype("int64") if column.whole else numbers
         domain[column.name] = {"lower": column.lower, "upper": column.upper}
     pipeline = PIPELINES[given.mechanism](
@@ -37,7 +37,11 @@ def main() -> None:
         n_jobs=1,
     )
     pipeline.fit(table, domain=domain)
-    pipeline.generate(given.rows).to_csv(given.out, index=False)
+    made = pipeline.generate(given.rows)
+    for column in columns:
+        if column.days:
+            made[column.name] = made[column.name].map(column.day)
+    made.to_csv(given.out, index=False)
 
 
 if __name__ == "__main__":
