@@ -13,6 +13,7 @@ from dpfy.domain.counted import EncodedTable
 from dpfy.domain.discovery import Discovered
 from dpfy.domain.simplex import projected
 from dpfy.errors import SpecError
+from dpfy.generators.tabular.marginal.budget import MeasuringSplit, pair_shares
 from dpfy.generators.tabular.marginal.estimate import NoisyMarginal, TreeModel, estimate
 from dpfy.generators.tabular.marginal.params import MarginalParams, Progress
 from dpfy.generators.tabular.marginal.select import PairErrors, all_pairs, choose_pairs
@@ -73,15 +74,13 @@ def fit_marginals(
     for i, j in params.forced:
         if table.sizes[i] * table.sizes[j] > params.clique_limit:
             raise SpecError("two columns of a `follows` rule have too many values to be modelled together.")
-    alone = columns < 2
-    one_way_budget = budget.mu_squared * (1.0 if alone else params.one_way_share)
-    pooled = measure_one_ways(table, found, one_way_budget, meter=meter, noise=noise, progress=progress)
+    split = MeasuringSplit.of(budget.mu_squared, columns, params)
+    pooled = measure_one_ways(table, found, split.one_ways, meter=meter, noise=noise, progress=progress)
     one_ways = [to_probabilities(p, budget.records) for p in pooled]
-    if alone:
+    if columns < 2:
         return _independent(one_ways, table.sizes)
     pairs = all_pairs(columns)
-    select_budget = budget.mu_squared * params.select_share
-    errors = PairErrors(mu_squared=select_budget).run(
+    errors = PairErrors(mu_squared=split.select).run(
         table,
         pairs,
         one_ways,
@@ -90,14 +89,13 @@ def fit_marginals(
         noise=noise,
         progress=lambda share: progress("compare pairs", share),
     )
-    measuring = budget.mu_squared - one_way_budget - select_budget
-    sigma_of_one = table.scale.user_total / (table.scale.one * measuring**0.5)
+    sigma_of_one = table.scale.user_total / (table.scale.one * split.pairs**0.5)
     chosen = choose_pairs(pairs, errors, table.sizes, params, sigma_of_one=sigma_of_one)
     if not chosen:
         # No pair stands out of its noise: what was meant for pairs sharpens the columns.
-        pooled = measure_one_ways(table, pooled, measuring, meter=meter, noise=noise, progress=progress)
+        pooled = measure_one_ways(table, pooled, split.pairs, meter=meter, noise=noise, progress=progress)
         return _independent([to_probabilities(p, budget.records) for p in pooled], table.sizes)
-    marginals = measure_pairs(table, chosen, measuring, params, meter=meter, noise=noise, progress=progress)
+    marginals = measure_pairs(table, chosen, split.pairs, params, meter=meter, noise=noise, progress=progress)
     tree = clique_tree(chosen, table.sizes, drawn_first=params.drawn_first)
     assert tree is not None
     return estimate(
@@ -194,13 +192,10 @@ def measure_pairs(
     """
     from dpfy.accounting.meter import ChargeKind
 
-    cells = np.array([table.sizes[i] * table.sizes[j] for i, j in chosen], dtype=np.float64)
-    weight = np.array([params.target_weight if params.target in pair else 1.0 for pair in chosen])
-    share = cells ** (2 / 3) * weight
-    share /= share.sum() if len(share) else 1.0
+    shares = pair_shares(chosen, table.sizes, params)
     marginals = []
     one = table.scale.one
-    for index, (pair, part) in enumerate(zip(chosen, share, strict=True)):
+    for index, (pair, part) in enumerate(zip(chosen, shares, strict=True)):
         progress("measure pairs", index / len(chosen))
         mechanism = GaussianHistogram.of_budget(mu_squared * float(part), table.scale.user_total)
         noisy = mechanism.run(
