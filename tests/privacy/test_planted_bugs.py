@@ -20,6 +20,7 @@ from dpfy.domain.columns import CategoryDomain
 from dpfy.domain.counted import CountedTable
 from dpfy.domain.counts import ValueCounts
 from dpfy.domain.discovery import Discovered
+from dpfy.domain.keys import Roots
 from dpfy.errors import ReleaseRefusedError, UnchargedReleaseError
 from dpfy.mechanisms.counting import CountScale
 from dpfy.mechanisms.histogram import GaussianHistogram
@@ -52,10 +53,10 @@ def test_domain_from_raw_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 def test_range_from_raw_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     honest = domain_table.discover_numbers
 
-    def raw(held: ValueCounts, run: Any, *, roots: Any, public_range: bool, **rest: Any) -> Discovered:
+    def raw(held: ValueCounts, run: Any, *, roots: Any, **rest: Any) -> Discovered:
         keys = held.keys.astype(np.int64)
         borders = np.array([keys.min(), keys.max() + 1])
-        return honest(held, run, roots=borders, public_range=True, **rest)
+        return honest(held, run, roots=Roots.of_ticks(borders, public=True), **rest)
 
     monkeypatch.setattr(domain_table, "discover_numbers", raw)
     expect_violation(tmp_path)

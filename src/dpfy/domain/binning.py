@@ -56,10 +56,11 @@ def cut_into_bins(leaves: Leaves, most_bins: int) -> NDArray[np.int64]:
     Returns:
         int64: index of the first leaf of each bin, starting with 0.
     """
-    mass = np.maximum(leaves.counts, 0.0)
-    total = mass.sum()
+    total = float(leaves.counts.sum())
     if total <= 0 or most_bins <= 1:
         return np.zeros(1, dtype=np.int64)
+    # Not the positive parts: their noise alone would make bins where nothing is.
+    mass = projected(leaves.counts, total)
     step = total / most_bins
     starts, held = [0], 0.0
     for index, amount in enumerate(mass):

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpfy.domain.binning import Atoms, Leaves, atoms_only, number_domain
+from dpfy.domain.budget import LEVELS, NumberSplit
 from dpfy.domain.columns import CategoryDomain, ColumnDomain
 from dpfy.domain.counts import ValueCounts
+from dpfy.domain.keys import Roots
 from dpfy.mechanisms.counting import CountScale
 from dpfy.mechanisms.histogram import GaussianHistogram
 from dpfy.mechanisms.threshold import GaussianThreshold
@@ -26,10 +28,15 @@ if TYPE_CHECKING:
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-LEVELS = 3
 FAN_OUT = 16
 OWN_CELL_SHARE = 0.3
+PER_BIN = 4.0
+"""Standard deviations of an interval's noise that a bin holds at least, on average."""
+_PER_CHILD = 2.0
 _STANDS_OUT = 4.0
+_RANGE_VISIBLE = (30.0, 120.0, 1000.0)
+_RANGE_COST = (0.7, 1.5, 3.0)
+_PER_MAGNITUDE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,50 +172,46 @@ def discover_numbers(
     held: ValueCounts,
     run: DiscoveryRun,
     *,
-    roots: Keys,
+    roots: Roots,
     mu_squared: float,
     delta: float,
     label: str,
     may_miss: bool,
     most_bins: int,
-    public_range: bool,
     steps: tuple[int, ...] = (),
 ) -> Discovered:
     """Finds heavy single values, a range and bins for a column of numbers.
 
-    **Privacy:** one GaussianThreshold run for single values and missing (half of mu_squared, all of delta), and up to
-    1 + LEVELS Gaussian histograms over disjoint intervals (equal parts of the other half).
+    **Privacy:** one GaussianThreshold run for single values and missing (all of delta), and up to 1 + LEVELS Gaussian
+    histograms over disjoint intervals; `NumberSplit` says which parts of mu_squared they take.
 
     Args:
         held: exact counts by key.
         run: meter, noise and scale.
-        roots: public borders; the public range, or powers of two.
+        roots: public borders: the public range, or powers of two.
         mu_squared: budget, > 0.
         delta: threshold budget, > 0.
         label: column, for the statement.
         may_miss: whether the domain has a cell for missing.
         most_bins: >= 1.
-        public_range: the borders are the range; nothing is left out at its ends.
         steps: public step sizes, coarsest first (hour, minute, ... for times of day): values are drawn in multiples of
-            the coarsest that nearly all values keep; costs a tenth of mu_squared more of this column's share.
+            the coarsest that nearly all values keep.
 
     Returns:
         The domain with bins, own cells and missing.
     """
-    if public_range:
-        held = held.clamped(int(roots[0]), int(roots[-1]))
-    step = 1
-    if steps:
-        step = _step(held, run, steps, 0.1 * mu_squared, label)
-        mu_squared *= 0.9
-    keys, counts, missing, variance = run.select(held, 0.5 * mu_squared, delta, f"single values of {label}")
+    if roots.public:
+        held = held.clamped(int(roots.borders[0]), int(roots.borders[-1]))
+    split = NumberSplit.of(mu_squared, has_steps=bool(steps))
+    step = _step(held, run, steps, split.step, label) if steps else 1
+    keys, counts, missing, variance = run.select(held, split.values, delta, f"single values of {label}")
     order = np.argsort(keys)
     atoms = Atoms(keys=keys[order].astype(np.int64), counts=counts[order], variance=variance)
     heavy = atoms.counts >= OWN_CELL_SHARE * max(run.records, 1.0)
     own = atoms.keys[heavy]
     rest = held.without(own)
     inside = Atoms(keys=atoms.keys[~heavy], counts=atoms.counts[~heavy], variance=variance)
-    leaves, clear = _leaves(rest, run, roots, 0.5 * mu_squared, label, most_bins, public_range)
+    leaves, clear = _leaves(rest, run, roots, split.level, label, most_bins)
     tail = [missing] if may_miss else []
     if len(own) and not clear:
         # All that stands out has cells of its own; what little else there may be counts at the nearest.
@@ -218,8 +221,7 @@ def discover_numbers(
             variance=np.full(len(own) + len(tail), variance),
         )
     noise_level = float(np.sqrt(leaves.variance.max()))
-    mass = float(np.maximum(leaves.counts, 0.0).sum())
-    bins = max(1, min(most_bins, int(mass / (6.0 * noise_level))))
+    bins = max(1, min(most_bins, int(float(leaves.counts.sum()) / (PER_BIN * noise_level))))
     domain, bin_counts, bin_variance = number_domain(
         leaves, own, inside, most_bins=bins, has_missing=may_miss, step=step
     )
@@ -250,18 +252,19 @@ def _step(held: ValueCounts, run: DiscoveryRun, steps: tuple[int, ...], mu_squar
 def _leaves(
     rest: ValueCounts,
     run: DiscoveryRun,
-    roots: Keys,
-    mu_squared: float,
+    roots: Roots,
+    each: float,
     label: str,
     most_bins: int,
-    public_range: bool,
 ) -> tuple[Leaves, bool]:
     """Splits intervals where the mass is, one noisy histogram a level; also says whether any mass stands out."""
-    each = mu_squared / (1 + LEVELS)
-    counts, variance = run.histogram(rest.within(roots), each, f"range of {label}")
-    first, last = (0, len(counts) - 1) if public_range else _range(counts, variance, roots)
+    borders = roots.borders
+    counts, variance = run.histogram(rest.within(borders), each, f"range of {label}")
+    first, last = 0, len(counts) - 1
+    if not roots.public:
+        first, last = _range(counts, variance, roots.magnitudes, run.records)
     clear = bool((counts >= _STANDS_OUT * variance**0.5).any())
-    low, high = roots[first : last + 1], roots[first + 1 : last + 2]
+    low, high = borders[first : last + 1], borders[first + 1 : last + 2]
     counts = counts[first : last + 1]
     spread = np.full(len(counts), variance)
     # Values beyond the range count in the outer intervals from here on.
@@ -271,38 +274,38 @@ def _leaves(
         split = (counts > target) & (high - low > 1)
         if not split.any():
             break
-        borders = [_parts(int(a), int(b)) for a, b in zip(low[split], high[split], strict=True)]
-        child_low = np.concatenate([b[:-1] for b in borders])
-        child_high = np.concatenate([b[1:] for b in borders])
+        worth = counts[split] / (_PER_CHILD * variance**0.5)
+        parts = [_parts(int(a), int(b), float(w)) for a, b, w in zip(low[split], high[split], worth, strict=True)]
+        child_low = np.concatenate([b[:-1] for b in parts])
+        child_high = np.concatenate([b[1:] for b in parts])
         noisy, variance = run.histogram(
             clamped.within_each(child_low, child_high), each, f"bins of {label}, level {level + 1}"
         )
-        low, high, counts, spread = _replace(low, high, counts, spread, split, borders, noisy, variance)
+        low, high, counts, spread = _replace(low, high, counts, spread, split, parts, noisy, variance)
     return Leaves(low=low, high=high, counts=counts, variance=spread), clear
 
 
-def _range(counts: Floats, variance: float, roots: Keys) -> tuple[int, int]:
+def _range(counts: Floats, variance: float, magnitudes: Floats, records: float) -> tuple[int, int]:
+    """First and last interval of the range: the neighbours that stand out most together, and all that do so alone."""
     noise = variance**0.5
-    kept = np.flatnonzero(counts >= _STANDS_OUT * noise)
-    if len(kept):
-        return int(kept[0]), int(kept[-1])
-    # Nothing stands out alone: the run of intervals that stands out most; small numbers are likelier than huge ones.
-    far = np.minimum(np.abs(roots[:-1].astype(np.float64)), np.abs(roots[1:].astype(np.float64)))
-    unlikely = noise * 0.1 * np.log2(1.0 + far)
-    running = np.concatenate([[0.0], np.cumsum(counts)])
-    best, span = -np.inf, (0, 0)
-    for width in range(1, min(12, len(counts)) + 1):
-        score = running[width:] - running[:-width] - 2.0 * noise * width**0.5
-        score -= np.maximum(unlikely[: len(score)], unlikely[width - 1 :])
-        place = int(np.argmax(score))
-        if score[place] > best:
-            best, span = float(score[place]), (place, place + width - 1)
-    return span
+    # Where noise is small a stray interval at an end is worth less than a wrong range costs.
+    cost = np.interp(np.log(max(records, 1.0) / noise), np.log(_RANGE_VISIBLE), _RANGE_COST)
+    running = np.concatenate([[0.0], np.cumsum(counts - cost * noise)])
+    score = running[None, 1:] - running[:-1, None]  # [i, j]: from interval i to interval j
+    unlikely = _PER_MAGNITUDE * noise * magnitudes
+    score -= np.maximum(unlikely[:, None], unlikely[None, :])
+    score[np.tril_indices(len(counts), -1)] = -np.inf
+    first, last = divmod(int(np.argmax(score)), len(counts))
+    alone = np.flatnonzero(counts >= _STANDS_OUT * noise + 0.5 * unlikely)
+    if len(alone):
+        return min(first, int(alone[0])), max(last, int(alone[-1]))
+    return first, last
 
 
-def _parts(low: int, high: int) -> Keys:
+def _parts(low: int, high: int, worth: float) -> Keys:
+    """Equal parts of an interval, no more than its count is worth."""
     width = high - low
-    parts = min(FAN_OUT, width)
+    parts = min(max(2, min(FAN_OUT, int(worth))), width)
     return np.array([low + width * k // parts for k in range(parts + 1)], dtype=np.int64)
 
 

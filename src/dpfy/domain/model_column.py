@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpfy.domain.keys import LARGEST_KEY, float_roots, float_to_key, key_to_float, tick_roots
+from dpfy.domain.keys import LARGEST_KEY, Roots, float_to_key, key_to_float, tick_roots
 from dpfy.schema import ColumnKind, ColumnSpec
 from dpfy.schema.clock_text import from_wall, to_wall
 from dpfy.schema.column import unit_ticks
@@ -63,24 +63,21 @@ class ModelColumn:
         wall = to_wall(values.astype(np.int64), spec)
         return wall // per_day if self.part is Part.DAY else wall % per_day
 
-    def roots(self, spec: ColumnSpec) -> tuple[Keys, bool]:
-        """Public borders for discovery, and whether they are the column's public range."""
-        if self.part is Part.TIME:
+    def roots(self, spec: ColumnSpec) -> Roots:
+        """Public cells from which discovery starts."""
+        if self.part is Part.TIME or (spec.type is ColumnKind.TIME and spec.bounds is None):
             per_day = _day_ticks(spec)
-            return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
+            return Roots.of_ticks(np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), public=True)
         if spec.bounds is not None:
             low, high = (int(self.keys(np.array([bound]), spec)[0]) for bound in spec.bounds)
-            return np.array([low, high + 1], dtype=np.int64), True
+            return Roots.of_ticks(np.array([low, high + 1], dtype=np.int64), public=True)
         if spec.type is ColumnKind.FLOAT:
-            return float_roots(), False
+            return Roots.of_floats()
         borders = tick_roots()
         if spec.type is ColumnKind.DATE or self.part is Part.DAY:
             inside = borders[(borders > _FIRST_DAY) & (borders < _LAST_DAY)]
             borders = np.concatenate([[_FIRST_DAY], inside, [_LAST_DAY + 1]])
-        elif spec.type is ColumnKind.TIME:
-            per_day = _day_ticks(spec)
-            return np.array([per_day * k // 24 for k in range(25)], dtype=np.int64), True
-        return _within_type(borders, spec.arrow_type), False
+        return Roots.of_ticks(_within_type(borders, spec.arrow_type))
 
     def steps(self, spec: ColumnSpec) -> tuple[int, ...]:
         """Public steps of a time of day, coarsest first: hour, quarter, minute, second, thousandth, millionth."""

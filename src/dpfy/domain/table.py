@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpfy.domain.budget import ColumnBudget
 from dpfy.domain.columns import CategoryDomain, ColumnDomain
 from dpfy.domain.counted import CountedTable
 from dpfy.domain.discovery import (
@@ -19,7 +20,6 @@ from dpfy.domain.discovery import (
 from dpfy.domain.model_column import ModelColumn
 from dpfy.schema import ColumnSpec
 
-FIRST_LOOK = 0.6
 LARGE_OTHER = 0.03
 MOST_BINS = 32
 
@@ -59,8 +59,8 @@ def discover_table(
     """Discovers every column's domain.
 
     **Privacy:** unit and adjacency are those of the table's bounding. Spends at most mu_squared and delta: equal parts
-    for each column that is not public; categories get 60% of theirs at first, and the rest goes to the columns whose
-    noisy catch-all is large. What is not needed stays with the meter.
+    for each column that is not public; categories get FIRST_LOOK of theirs at first, and the rest goes to the columns
+    whose noisy catch-all is large. What is not needed stays with the meter.
 
     Args:
         table: counted and bounded.
@@ -74,8 +74,7 @@ def discover_table(
         The domains, with the counts that discovery has paid for.
     """
     hidden = [i for i, c in enumerate(columns) if not has_public_categories(table.columns[c.source])]
-    each = mu_squared / max(1, len(hidden))
-    each_delta = delta / max(1, len(hidden))
+    each = ColumnBudget.equal_parts(mu_squared, delta, len(hidden))
     found: list[Discovered] = []
     for index, column in enumerate(columns):
         spec = table.columns[column.source]
@@ -84,11 +83,11 @@ def discover_table(
         if index not in hidden:
             found.append(_public(spec, column))
         else:
-            found.append(_discover(table, column, run, each, each_delta))
+            found.append(_discover(table, column, run, each))
     looked = [i for i in hidden if isinstance(found[i].domain, CategoryDomain)]
     large = [i for i in looked if _other_share(found[i], run.records) > LARGE_OTHER]
     if large:
-        share = (1 - FIRST_LOOK) * len(looked) / len(large)
+        again = each.second_look(len(looked), len(large))
         for index in large:
             column = columns[index]
             label = column.label(table.columns[column.source])
@@ -96,16 +95,14 @@ def discover_table(
                 found[index],
                 table.value_counts(column),
                 run,
-                mu_squared=each * share,
-                delta=each_delta * share,
+                mu_squared=again.mu_squared,
+                delta=again.delta,
                 label=label,
             )
     return TableDomain(columns=columns, found=tuple(found))
 
 
-def _discover(
-    table: CountedTable, column: ModelColumn, run: DiscoveryRun, mu_squared: float, delta: float
-) -> Discovered:
+def _discover(table: CountedTable, column: ModelColumn, run: DiscoveryRun, budget: ColumnBudget) -> Discovered:
     spec = table.columns[column.source]
     held = table.value_counts(column)
     label = column.label(spec)
@@ -114,22 +111,20 @@ def _discover(
         return discover_categories(
             held,
             run,
-            mu_squared=FIRST_LOOK * mu_squared,
-            delta=FIRST_LOOK * delta,
+            mu_squared=budget.first_look.mu_squared,
+            delta=budget.first_look.delta,
             label=label,
             may_miss=may_miss,
         )
-    roots, public_range = column.roots(spec)
     return discover_numbers(
         held,
         run,
-        roots=roots,
-        mu_squared=mu_squared,
-        delta=delta,
+        roots=column.roots(spec),
+        mu_squared=budget.mu_squared,
+        delta=budget.delta,
         label=label,
         may_miss=may_miss,
         most_bins=MOST_BINS,
-        public_range=public_range,
         steps=column.steps(spec),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dpfy
 from dpfy.accounting.meter import Meter, PlannedCharge, plan_charge
+from dpfy.domain.budget import domain_share, resolution
 from dpfy.domain.counted import CountedTable
 from dpfy.domain.discovery import DiscoveryRun
 from dpfy.domain.model_column import ModelColumn, model_columns
@@ -242,7 +243,9 @@ class _Fit:
         counted = population.users if self._request.counting.value == "users" else population.records
         run = DiscoveryRun(meter=meter, noise=noise, scale=table.scale, records=float(counted))
         hidden = sum(not has_public_categories(schema.columns[c.source]) for c in columns)
-        domain_budget = params.domain_share * meter.planned.gaussian_mu_squared * hidden / max(1, len(columns))
+        whole = meter.planned.gaussian_mu_squared
+        share = domain_share(resolution(float(counted), table.scale, whole, len(columns)))
+        domain_budget = share * whole * hidden / max(1, len(columns))
         domain = discover_table(
             table,
             columns,

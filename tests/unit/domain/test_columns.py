@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpfy.domain.binning import Atoms, Leaves, cut_into_bins, number_domain
 from dpfy.domain.columns import CategoryDomain, NumberDomain, domain_from_json, nearest
-from dpfy.domain.keys import float_roots, float_to_key, key_to_float, tick_roots
+from dpfy.domain.keys import Roots, float_to_key, key_to_float, tick_roots
 from dpfy.domain.simplex import projected
 from dpfy.errors import OutOfDomainError, SealBrokenError
 
@@ -100,7 +100,7 @@ def test_negative_zero_is_zero() -> None:
 
 
 def test_root_borders_rise() -> None:
-    for borders in (tick_roots(), float_roots()):
+    for borders in (tick_roots(), Roots.of_floats().borders):
         assert (np.diff(borders.astype(object)) > 0).all()
 
 

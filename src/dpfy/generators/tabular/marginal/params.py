@@ -17,7 +17,6 @@ class MarginalParams:
     """How the budget is split and how large the model may grow.
 
     Args:
-        domain_share: of the budget for discovery, when no column is public.
         count_share: of the budget for the number of records or users.
         one_way_share: of what is left after count and domain.
         select_share: of what is left after count and domain.
@@ -31,7 +30,6 @@ class MarginalParams:
         drawn_first: model columns that are constant within a user.
     """
 
-    domain_share: float
     count_share: float = 0.01
     one_way_share: float = 0.08
     select_share: float = 0.02
@@ -66,7 +64,6 @@ class MarginalParams:
         **Source:** measured on Adult; see the ablation there.
         """
         return cls(
-            domain_share=_between(epsilon, (0.3, 1.0, 3.0, 10.0), (0.45, 0.5, 0.4, 0.35)),
             count_share=count_share,
             penalty=_between(epsilon, (1.0, 3.0, 10.0), (0.01, 0.02, 0.1)),
             target=target,
