@@ -22,7 +22,6 @@ def _random_model(seed: int) -> tuple[CliqueTree, Tables, list[tuple[int, ...]]]
     sizes = rng.integers(1, 5, rng.integers(3, 7)).tolist()
     pairs = [p for p in itertools.combinations(range(len(sizes)), 2) if rng.random() < 0.45]
     tree = clique_tree(pairs, sizes)
-    assert tree is not None
     columns: list[tuple[int, ...]] = list(pairs)
     columns += [clique[:3] for clique in tree.cliques if len(clique) >= 3]
     base = [rng.dirichlet(np.ones(size)) for size in sizes]

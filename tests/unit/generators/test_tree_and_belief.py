@@ -10,7 +10,7 @@ import pytest
 from dpfy.generators.tabular.marginal.belief import summed
 from dpfy.generators.tabular.marginal.draw import conditionals, redraw_without
 from dpfy.generators.tabular.marginal.estimate import NoisyMarginal, TreeModel, estimate
-from dpfy.generators.tabular.marginal.tree import clique_tree
+from dpfy.generators.tabular.marginal.tree import clique_tree, eliminate
 
 
 def brute_force(model: TreeModel) -> np.ndarray:
@@ -30,7 +30,6 @@ def random_model(seed: int) -> TreeModel:
     sizes = [int(s) for s in rng.integers(1, 5, columns)]
     pairs = [p for p in itertools.combinations(range(columns), 2) if rng.random() < 0.5]
     tree = clique_tree(pairs, sizes)
-    assert tree is not None
     theta = tuple(rng.normal(0, 1.5, (sizes[i], sizes[j])) for i, j in pairs)
     base = tuple(rng.dirichlet(np.ones(s)) for s in sizes)
     return TreeModel(tree=tree, base=base, columns=tuple(pairs), theta=theta)
@@ -62,7 +61,6 @@ def test_drawn_rows_follow_the_joint(seed: int) -> None:
 def test_systematic_drawing_beats_independent_draws() -> None:
     table = np.random.default_rng(0).dirichlet(np.ones(40))
     tree = clique_tree([], [40])
-    assert tree is not None
     model = TreeModel(tree=tree, base=(table,), columns=(), theta=())
     drawn = conditionals(tree, model.beliefs())[0].draw([None], 1000, np.random.default_rng(1))
     assert np.abs(np.bincount(drawn, minlength=40) - 1000 * table).max() < 1.0
@@ -89,21 +87,19 @@ def test_estimation_recovers_marginals_when_noise_vanishes(seed: int) -> None:
 def test_columns_drawn_first_have_no_later_parents() -> None:
     pairs = [(0, 1), (1, 2), (2, 3), (0, 3)]
     tree = clique_tree(pairs, [3] * 5, drawn_first=frozenset({2, 4}))
-    assert tree is not None
     assert {step.column for step in tree.steps[:2]} == {2, 4}
     for step in tree.steps[:2]:
         assert set(step.parents) <= {2, 4}
 
 
 def test_limit_refuses_large_cliques() -> None:
-    assert clique_tree([(0, 1), (1, 2), (0, 2)], [10, 10, 10], limit=999) is None
-    assert clique_tree([(0, 1), (1, 2), (0, 2)], [10, 10, 10], limit=1000) is not None
+    assert eliminate([(0, 1), (1, 2), (0, 2)], [10, 10, 10], limit=999) is None
+    assert eliminate([(0, 1), (1, 2), (0, 2)], [10, 10, 10], limit=1000) is not None
 
 
 def test_excluded_cell_is_redrawn_from_its_neighbours() -> None:
     joint = np.array([[0.3, 0.0, 0.1], [0.0, 0.3, 0.3]])
     tree = clique_tree([(0, 1)], [2, 3])
-    assert tree is not None
     model = TreeModel(
         tree=tree, base=(np.ones(2) / 2, np.ones(3) / 3), columns=((0, 1),), theta=(np.log(joint + 1e-12),)
     )

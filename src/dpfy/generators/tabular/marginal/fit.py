@@ -97,7 +97,6 @@ def fit_marginals(
         return _independent([to_probabilities(p, budget.records) for p in pooled], table.sizes)
     marginals = measure_pairs(table, chosen, split.pairs, params, meter=meter, noise=noise, progress=progress)
     tree = clique_tree(chosen, table.sizes, drawn_first=params.drawn_first)
-    assert tree is not None
     return estimate(
         tree,
         one_ways,
@@ -110,9 +109,7 @@ def fit_marginals(
 
 
 def _independent(one_ways: Sequence[Floats], sizes: Sequence[int]) -> TreeModel:
-    tree = clique_tree([], sizes)
-    assert tree is not None
-    return TreeModel(tree=tree, base=tuple(one_ways), columns=(), theta=())
+    return TreeModel(tree=clique_tree([], sizes), base=tuple(one_ways), columns=(), theta=())
 
 
 def measure_one_ways(

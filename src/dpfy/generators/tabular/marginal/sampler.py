@@ -161,7 +161,6 @@ class MarginalFamily:
             rows_per_user = np.asarray(data["rows_per_user"], dtype=np.float64)
         except (KeyError, TypeError, ValueError, IndexError):
             raise SealBrokenError("the generator's model can't be read: it is damaged.") from None
-        assert tree is not None
         return MarginalGenerator(
             TreeModel(tree=tree, base=base, columns=columns, theta=theta),
             drawn_first,

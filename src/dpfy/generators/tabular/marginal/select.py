@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpfy.domain.counted import EncodedTable
 from dpfy.generators.tabular.marginal.params import MarginalParams
-from dpfy.generators.tabular.marginal.tree import clique_tree
+from dpfy.generators.tabular.marginal.tree import eliminate
 from dpfy.mechanisms.histogram import GaussianHistogram
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _greedy(
         if pair in held:
             gain += gains[index]
             continue
-        if clique_tree([*chosen, pair], sizes, drawn_first=params.drawn_first, limit=params.clique_limit) is None:
+        if eliminate([*chosen, pair], sizes, drawn_first=params.drawn_first, limit=params.clique_limit) is None:
             refused += 1
             continue
         chosen.append(pair)

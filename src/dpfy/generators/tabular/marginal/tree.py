@@ -131,22 +131,16 @@ def clique_tree(
     sizes: Sequence[int],
     *,
     drawn_first: frozenset[int] = frozenset(),
-    limit: int | None = None,
-) -> CliqueTree | None:
+) -> CliqueTree:
     """Builds the forest of maximal cliques for a graph of pairs.
 
     Args:
         pairs: edges.
         sizes: cells of each column.
         drawn_first: columns that are drawn before all others.
-        limit: most cells of a clique; None for no limit.
-
-    Returns:
-        The tree, or None when a clique would exceed the limit.
     """
-    steps = eliminate(pairs, sizes, drawn_first=drawn_first, limit=limit)
-    if steps is None:
-        return None
+    steps = eliminate(pairs, sizes, drawn_first=drawn_first)
+    assert steps is not None  # there is no limit
     maximal: list[tuple[int, ...]] = []
     for step in sorted(steps, key=lambda s: -len(s.clique)):
         members = set(step.clique)
