@@ -36,7 +36,7 @@ class BoundedTable:
         connection: the engine, which belongs to the source table.
         relation: row BIGINT, c0.. as in the source, user BIGINT. Users are numbered from 0 in an order that
             depends on the key alone; with several owners the number is the first owner's and serves
-            grouping only.
+            grouping only. Where each record is a user, its row is the user's number.
         schema: columns c0.. in order.
         unit: with max_records_per_user set.
     """
@@ -59,7 +59,8 @@ class BoundedTable:
     def close(self) -> None:
         """Drops the bounded rows; the connection stays open."""
         with engine_errors():
-            self.connection.execute(f"DROP TABLE IF EXISTS {self.relation}")
+            self.connection.execute(f"DROP VIEW IF EXISTS {self.relation}")
+            self.connection.execute(f"DROP TABLE IF EXISTS {self.relation}_rows")
 
 
 def bound(
@@ -109,18 +110,25 @@ def bound(
     if len(key) < _KEY_BYTES:
         raise ValueError(f"the key must have at least {_KEY_BYTES} bytes")
     connection = table.connection
+    columns = "".join(f", s.c{place}" for place in range(len(table.schema.columns)))
     with candidate_rows(table, unit, exclude_users=exclude_users, where=where) as candidates, engine_errors():
-        choose = {0: _all_rows, 1: _one_owner}.get(len(unit.owners), _several_owners)
-        try:
-            counts = choose(connection, candidates, unit, key.hex(), max_records_per_user)
-            columns = "".join(f", s.c{place}" for place in range(len(table.schema.columns)))
-            connection.execute(
-                f"CREATE OR REPLACE TABLE bounded AS SELECT s.row{columns}, chosen.user "
-                f"FROM {table.relation} s JOIN chosen ON chosen.row = s.row"
-            )
-        finally:
-            for name in ("chosen", "kept", "person"):
-                connection.execute(f"DROP TABLE IF EXISTS {name}")
+        if candidates is None:
+            kept = f"SELECT s.row{columns}, s.row AS user FROM {table.relation} s"
+            counts = _one_number(connection, f"SELECT count(*) FROM {table.relation}")
+        else:
+            choose = {0: _all_rows, 1: _one_owner}.get(len(unit.owners), _several_owners)
+            try:
+                counts = choose(connection, candidates, unit, key.hex(), max_records_per_user)
+                connection.execute(
+                    f"CREATE OR REPLACE TABLE bounded_rows AS SELECT s.row{columns}, chosen.user "
+                    f"FROM {table.relation} s JOIN chosen ON chosen.row = s.row"
+                )
+                connection.execute("CHECKPOINT")
+            finally:
+                for name in ("chosen", "kept", "person"):
+                    connection.execute(f"DROP TABLE IF EXISTS {name}")
+            kept = "SELECT * FROM bounded_rows"
+        connection.execute(f"CREATE OR REPLACE VIEW bounded AS {kept}")
     return BoundedTable(
         connection=connection,
         relation="bounded",
@@ -133,11 +141,7 @@ def bound(
 def _all_rows(
     connection: DuckDBPyConnection, candidates: str, unit: PrivacyUnit, key: str, most: int
 ) -> NDArray[np.int64]:
-    connection.execute(
-        "CREATE OR REPLACE TEMP TABLE chosen AS SELECT row, "
-        f"row_number() OVER (ORDER BY sha256(? || 'row' || row)) - 1 AS user FROM {candidates}",
-        [key],
-    )
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE chosen AS SELECT row, row AS user FROM {candidates}")
     return _one_number(connection, "SELECT count(*) FROM chosen")
 
 

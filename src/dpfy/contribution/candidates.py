@@ -86,8 +86,10 @@ def candidate_rows(
     *,
     exclude_users: Path | None,
     where: str | Sequence[str] | None,
-) -> Iterator[str]:
+) -> Iterator[str | None]:
     """A temporary table of the rows that may be kept: row, and for each owner its id as id0, id1, ...
+
+    None where that is all rows, and none has an owner.
 
     **Privacy:** red zone. Filter (of one row's own cells), opt-outs (a fixed list) and the missing-user
     rule each keep or drop a row whatever else is in the table.
@@ -125,11 +127,14 @@ def candidate_rows(
     execute = table.connection.execute
     with engine_errors():
         try:
+            if not conditions:
+                yield None
+                return
             if opted_out:
                 _load_ids(table.connection, opted_out)
             execute(
                 f"CREATE OR REPLACE TEMP TABLE candidate AS SELECT s.row{listed} FROM {table.relation} s "
-                f"WHERE {' AND '.join(conditions) or 'TRUE'}"
+                f"WHERE {' AND '.join(conditions)}"
             )
             yield "candidate"
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpfy.contribution import BoundedTable
 
 _BATCH_ROWS = 1 << 17
+_PIECE_ROWS = 1 << 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,13 +29,13 @@ class EncodedTable:
     """The bounded table in codes: private, red zone only.
 
     Args:
-        codes: int32 of shape (rows,), one a model column.
+        codes: uint8, uint16 or int32 of shape (rows,), one a model column.
         sizes: cells of each.
         weights: int64 of shape (rows,): what a row counts; None when every row counts 1.
         scale: the counting unit and a user's total in it.
     """
 
-    codes: tuple[NDArray[np.int32], ...]
+    codes: tuple[NDArray[np.integer], ...]
     sizes: tuple[int, ...]
     weights: NDArray[np.int64] | None
     scale: CountScale
@@ -50,17 +52,25 @@ class EncodedTable:
         Returns:
             int64, one axis a column.
         """
-        flat = np.zeros(1, dtype=np.int64)
-        cells = 1
-        for column in columns:
-            flat = flat * self.sizes[column] + self.codes[column]
-            cells *= self.sizes[column]
-        if self.weights is None:
-            counted = np.bincount(flat, minlength=cells)
-        else:
-            # Whole weights below 2**12 add up exactly in float64 for up to 2**40 rows.
-            counted = np.rint(np.bincount(flat, weights=self.weights, minlength=cells))
-        return counted.astype(np.int64).reshape([self.sizes[c] for c in columns])
+        shape = [self.sizes[c] for c in columns]
+        cells = math.prod(shape)
+        rows = len(self.codes[0]) if self.codes else 0
+        # Pieces stay in the cache; with many cells a piece is as long as the table that it adds to.
+        piece = max(_PIECE_ROWS, cells)
+        counted = np.zeros(cells, dtype=np.int64)
+        for start in range(0, rows, piece):
+            part = slice(start, start + piece)
+            flat = self.codes[columns[0]][part].astype(np.int64)
+            for column in columns[1:]:
+                flat *= self.sizes[column]
+                flat += self.codes[column][part]
+            if self.weights is None:
+                counted += np.bincount(flat, minlength=cells)
+            else:
+                # Whole weights below 2**12 add up exactly in float64 for up to 2**40 rows.
+                exact = np.bincount(flat, weights=self.weights[part], minlength=cells)
+                counted += np.rint(exact).astype(np.int64)
+        return counted.reshape(shape)
 
 
 class CountedTable:
@@ -126,15 +136,17 @@ class CountedTable:
         """
         weighted = self.scale.mode is CountingMode.USERS
         sources = sorted({c.source for c in columns})
-        parts: list[list[NDArray[np.int32]]] = [[] for _ in columns]
+        parts: list[list[NDArray[np.integer]]] = [[] for _ in columns]
         weights: list[NDArray[np.int64]] = []
         for batch in self._batches(sources, weighted):
             for index, (column, domain) in enumerate(zip(columns, domains, strict=True)):
-                parts[index].append(self._codes(batch.column(f"c{column.source}"), column, domain))
-            weights.append(batch.column("weight").to_numpy().astype(np.int64))
+                codes = self._codes(batch.column(f"c{column.source}"), column, domain)
+                parts[index].append(codes.astype(_code_type(domain.cells)))
+            if weighted:
+                weights.append(batch.column("weight").to_numpy().astype(np.int64))
             if progress is not None:
                 progress(batch.num_rows)
-        joined = tuple(np.concatenate(p) if p else np.zeros(0, dtype=np.int32) for p in parts)
+        joined = tuple(np.concatenate(p) if p else np.zeros(0, dtype=np.uint8) for p in parts)
         return EncodedTable(
             codes=joined,
             sizes=tuple(d.cells for d in domains),
@@ -144,8 +156,7 @@ class CountedTable:
 
     def _batches(self, sources: Sequence[int], weighted: bool) -> Iterator[Any]:
         names = ", ".join(f"c{s}" for s in sources)
-        weight = "weight" if weighted else "1 AS weight"
-        chosen = f"{names}, {weight}" if names else weight
+        chosen = ", ".join(filter(None, [names, "weight" if weighted else ""])) or "row"
         yield from self._connection.sql(f"SELECT {chosen} FROM {self._relation}").to_arrow_reader(_BATCH_ROWS)
 
     def _codes(self, array: Any, column: ModelColumn, domain: ColumnDomain) -> NDArray[np.int32]:
@@ -176,6 +187,11 @@ def _positions(domain: CategoryDomain, keys: NDArray[np.int64]) -> NDArray[np.in
     order = np.argsort(values)
     place = np.minimum(np.searchsorted(values[order], keys), len(values) - 1)
     return np.where(values[order][place] == keys, order[place], -1)
+
+
+def _code_type(cells: int) -> type[np.integer]:
+    """The smallest type that holds a column's codes."""
+    return np.uint8 if cells <= 1 << 8 else np.uint16 if cells <= 1 << 16 else np.int32
 
 
 def _is_text(spec: ColumnSpec) -> bool:

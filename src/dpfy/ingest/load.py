@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from dpfy.errors import DpfyError, SourceError
+from dpfy.errors import SourceError
 from dpfy.ingest.arrow_types import exact_text, from_arrow, is_words
 from dpfy.ingest.private_table import DEFAULT_MEMORY, PrivateTable, open_engine
 from dpfy.ingest.values import UnreadableCellError, from_text, physical_type, unreadable
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 Batches = Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
 
 
+_ROWS_AT_ONCE = 1 << 19
+
+
 class _Typed:
-    """Turns the cells of each batch into physical columns; remembers the first fault for the caller."""
+    """Turns the cells of each batch into physical columns."""
 
     def __init__(self, batches: Batches, schema: TableSchema, users: Sequence[str], *, text: bool, name: str):
         self._batches = batches
@@ -26,7 +29,6 @@ class _Typed:
         self._users = users
         self._text = text
         self._name = name
-        self.fault: DpfyError | None = None
         self.rows = 0
 
     @property
@@ -37,15 +39,19 @@ class _Typed:
         users = [(f"u{i}", pa.string()) for i in range(len(self._users))]
         return pa.schema([("row", pa.int64()), *columns, *users])
 
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        try:
-            for batch in self._batches(self._schema.names):
-                yield self._convert(batch)
-                self.rows += batch.num_rows
-        except DpfyError as fault:
-            # The engine would wrap it into a message of its own.
-            self.fault = fault
-            raise
+    def tables(self) -> Iterator[pa.Table]:
+        """All rows, so many at once that the engine has work for its threads and little is held twice."""
+        import pyarrow as pa
+
+        waiting: list[pa.RecordBatch] = []
+        for batch in self._batches(self._schema.names):
+            waiting.append(self._convert(batch))
+            self.rows += batch.num_rows
+            if sum(b.num_rows for b in waiting) >= _ROWS_AT_ONCE:
+                yield pa.Table.from_batches(waiting, schema=self.arrow_schema)
+                waiting = []
+        if waiting:
+            yield pa.Table.from_batches(waiting, schema=self.arrow_schema)
 
     def _convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         import numpy as np
@@ -100,17 +106,15 @@ def load(
         SourceError: names the row and column that can't be read.
     """
     import duckdb
-    import pyarrow as pa
 
     typed = _Typed(batches, schema, users, text=text, name=name)
     connection, spill = open_engine(memory_limit)
     table = PrivateTable(connection=connection, schema=schema, user_columns=users, spill=spill)
     advice = ""
     try:
-        reader = pa.RecordBatchReader.from_batches(typed.arrow_schema, iter(typed))
-        connection.register("incoming", reader)
-        connection.execute(f"CREATE TABLE {PrivateTable.relation} AS SELECT * FROM incoming")
-        connection.unregister("incoming")
+        table.create(typed.arrow_schema)
+        for rows in typed.tables():
+            table.append(rows)
         table.create_view()
     except duckdb.Error as error:
         advice = _advice(error)
@@ -121,8 +125,6 @@ def load(
     if not advice and typed.rows:
         return table
     table.close()
-    if typed.fault is not None:
-        raise typed.fault
     if advice:
         raise SourceError(f"{name}: the rows could not be loaded.", hint=advice, file=name)
     raise SourceError(f"no data rows in {name}.", hint="Check that it is the right file.", file=name)

@@ -12,6 +12,7 @@ from dpfy.schema import ColumnKind, ColumnSpec, TableSchema
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
 DEFAULT_MEMORY = "2GB"
 
@@ -66,6 +67,27 @@ class PrivateTable:
             SpecError: when there is no such column.
         """
         return f"c{self.schema.index(name)}"
+
+    def create(self, columns: pa.Schema) -> None:
+        """Makes the empty table.
+
+        Args:
+            columns: of `relation`.
+        """
+        self.connection.register("incoming", columns.empty_table())
+        self.connection.execute(f"CREATE TABLE {self.relation} AS SELECT * FROM incoming")
+        self.connection.unregister("incoming")
+
+    def append(self, rows: pa.Table) -> None:
+        """Adds rows and packs them.
+
+        Args:
+            rows: with the columns of `create`.
+        """
+        self.connection.register("incoming", rows)
+        self.connection.execute(f"INSERT INTO {self.relation} SELECT * FROM incoming")
+        self.connection.unregister("incoming")
+        self.connection.execute("CHECKPOINT")
 
     def create_view(self) -> None:
         """Makes the view with the original names."""
@@ -123,6 +145,9 @@ def open_engine(memory_limit: str = DEFAULT_MEMORY) -> tuple[duckdb.DuckDBPyConn
         f"SET memory_limit = '{memory_limit}'",
         "SET autoinstall_known_extensions = false",
         "SET enable_progress_bar = false",
+        # Tables in memory are packed only where they are asked to be: a tenth of the size, and faster to scan.
+        "ATTACH ':memory:' AS red_zone (COMPRESS)",
+        "USE red_zone",
     ):
         connection.execute(statement)
     return connection, spill

@@ -55,7 +55,7 @@ def test_nothing_temporary_is_left_and_close_drops_the_rows(make_table: MakeTabl
     table = make_table({"id": IDS}, ["id"])
     bounded = bound(table, BY_ID, key=KEY, max_records_per_user=3, where="id <> 'a'")
     names = {name for (name,) in table.connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
-    assert names == {"source", "source_natural", "bounded"}
+    assert names == {"source", "source_natural", "bounded_rows"}
     assert "rows_per_user" not in repr(bounded)
     bounded.close()
     assert table.connection.execute("SELECT count(*) FROM duckdb_tables()").fetchone() == (2,)
