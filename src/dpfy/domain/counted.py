@@ -106,22 +106,26 @@ class CountedTable:
         """Exact counts of a model column's distinct values."""
         spec = self.columns[column.source]
         name = f"c{column.source}"
-        table = self._connection.sql(
-            f"SELECT {name} AS v, CAST({self._weight} AS BIGINT) AS n FROM {self._relation} GROUP BY {name}"
+        present = self._connection.sql(
+            f"SELECT {name} AS v, CAST({self._weight} AS BIGINT) AS n FROM {self._relation} "
+            f"WHERE {name} IS NOT NULL GROUP BY {name}"
         ).to_arrow_table()
-        present = table.filter(_is_valid(table["v"]))
-        counts = present["n"].to_numpy().astype(np.int64)
-        missing = int(table.filter(_is_null(table["v"]))["n"].to_numpy().sum())
+        absent = self._connection.sql(
+            f"SELECT CAST({self._weight} AS BIGINT) FROM {self._relation} WHERE {name} IS NULL"
+        ).fetchall()
+        missing = int(absent[0][0] or 0)
+        counts = present["n"].to_numpy()
         if _is_text(spec):
             keys = np.array(present["v"].to_pylist(), dtype=object)
-            # The engine's order is that of the rows; sorted, ties among noisy counts can't tell it.
-            order = np.argsort(keys)
-            return ValueCounts(keys=keys[order], counts=counts[order], missing=missing)
-        found = column.keys(present["v"].to_numpy(), spec)
-        distinct, place = np.unique(found, return_inverse=True)
-        pooled = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(pooled, place, counts)
-        return ValueCounts(keys=distinct, counts=pooled, missing=missing)
+        else:
+            keys = column.keys(present["v"].to_numpy(), spec)
+        # The engine's order is that of the rows; sorted, ties among noisy counts can't tell it.
+        order = np.argsort(keys)
+        keys, counts = keys[order], counts[order]
+        first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else order
+        if len(first) < len(keys):
+            keys, counts = keys[first], np.add.reduceat(counts, first)
+        return ValueCounts(keys=keys, counts=counts, missing=missing)
 
     def encode(
         self,
@@ -196,15 +200,3 @@ def _code_type(cells: int) -> type[np.integer]:
 
 def _is_text(spec: ColumnSpec) -> bool:
     return spec.physical == "text"
-
-
-def _is_valid(array: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.is_valid(array)
-
-
-def _is_null(array: Any) -> Any:
-    import pyarrow.compute as pc
-
-    return pc.is_null(array)

@@ -27,17 +27,34 @@ class ValueCounts:
     def __repr__(self) -> str:
         return "ValueCounts(private)"
 
-    def without(self, keys: NDArray[np.generic]) -> ValueCounts:
-        """The same without some values."""
-        keep = ~np.isin(self.keys, keys)
-        return ValueCounts(keys=self.keys[keep], counts=self.counts[keep], missing=self.missing)
+    def without(self, keys: NDArray[np.int64]) -> ValueCounts:
+        """The same without some values.
+
+        Args:
+            keys: int64, ascending.
+        """
+        place = np.searchsorted(self.keys, keys)
+        held = place[place < len(self.keys)]
+        held = held[self.keys[held] == keys[: len(held)]]
+        if not len(held):
+            return self
+        return ValueCounts(keys=np.delete(self.keys, held), counts=np.delete(self.counts, held), missing=self.missing)
 
     def clamped(self, low: int, high: int) -> ValueCounts:
         """The same with keys below low counted at low, and keys from high on counted at high - 1."""
-        keys, place = np.unique(np.clip(self.keys.astype(np.int64), low, high - 1), return_inverse=True)
-        counts = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(counts, place, self.counts)
-        return ValueCounts(keys=keys, counts=counts, missing=self.missing)
+        # An interval of one key holds everything.
+        start = int(np.searchsorted(self.keys, low, side="right")) if low < high - 1 else len(self.keys)
+        end = max(start, int(np.searchsorted(self.keys, high - 1, side="left")))
+        at_ends = [(low, self.counts[:start]), (high - 1, self.counts[end:])]
+        ends = [
+            (np.array([key] * bool(len(counts)), dtype=np.int64), np.array([counts.sum()] * bool(len(counts))))
+            for key, counts in at_ends
+        ]
+        return ValueCounts(
+            keys=np.concatenate([ends[0][0], self.keys[start:end], ends[1][0]]).astype(np.int64),
+            counts=np.concatenate([ends[0][1], self.counts[start:end], ends[1][1]]).astype(np.int64),
+            missing=self.missing,
+        )
 
     def within(self, borders: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts in the intervals between borders; what lies beyond falls into the first or last.

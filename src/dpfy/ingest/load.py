@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Batches = Callable[[Sequence[str]], Iterator["pa.RecordBatch"]]
 
 
-_ROWS_AT_ONCE = 1 << 19
+_ROWS_AT_ONCE = 1 << 18
 
 
 class _Typed:
