@@ -121,13 +121,24 @@ class SealedGenerator:
         Returns:
             The number of rows written.
         """
+        from concurrent.futures import Future, ThreadPoolExecutor
+
         wanted = self.contents.records if rows is None else rows
         done = 0
-        with TableWriter(Path(path), self.schema, neutralise_formulas=neutralise_formulas) as writer:
+        written: Future[None] | None = None
+        # A batch is written while the next is drawn; never more than the two are held.
+        with (
+            TableWriter(Path(path), self.schema, neutralise_formulas=neutralise_formulas) as writer,
+            ThreadPoolExecutor(max_workers=1) as other,
+        ):
             for batch in self.batches(wanted, seed=seed):
                 columns = [(column.values, column.missing) for column in batch.values()]
-                writer.write(columns)
+                if written is not None:
+                    written.result()
+                written = other.submit(writer.write, columns)
                 done += len(columns[0][0])
                 if progress is not None:
                     progress(done / max(1, wanted))
+            if written is not None:
+                written.result()
         return done

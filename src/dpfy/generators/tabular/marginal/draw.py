@@ -76,18 +76,28 @@ class Conditional:
             shuffled = shuffled[order]
         else:
             group = np.zeros(rows, dtype=np.int64)
-        starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]]) if rows else np.zeros(0, np.int64)
-        lengths = np.diff(np.r_[starts, rows])
-        rank = np.arange(rows) - np.repeat(starts, lengths)
-        place = (rank + np.repeat(rng.random(len(starts)), lengths)) / np.repeat(lengths, lengths)
-        first = group * self.cells
-        low = np.where(first > 0, self.cumulative[np.maximum(first - 1, 0)], 0.0)
-        high = self.cumulative[first + self.cells - 1] if rows else low
-        position = np.searchsorted(self.cumulative, low + place * (high - low), side="right")
-        value = np.clip(position - first, 0, self.cells - 1)
         drawn = np.empty(rows, dtype=np.int32)
-        drawn[shuffled] = value
+        if rows:
+            starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+            drawn[shuffled] = self._laid_out(group[starts], np.diff(np.r_[starts, rows]), rng)
         return drawn
+
+    def _laid_out(
+        self, groups: NDArray[np.int64], lengths: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int32]:
+        """Values of each group's rows, ascending: row j of n takes the quantile (j + offset) / n."""
+        ends = self.cumulative.reshape(-1, self.cells)
+        before = np.where(groups > 0, ends[np.maximum(groups - 1, 0), -1], 0.0)
+        held = ends[groups] - before[:, None]
+        mass = held[:, -1:]
+        share = np.divide(held, mass, out=np.zeros_like(held), where=mass > 0)
+        share[:, -1] = 1.0
+        offset = rng.random(len(groups))
+        upto = np.ceil(share * lengths[:, None] - offset[:, None]).astype(np.int64)
+        upto = np.clip(upto, 0, lengths[:, None])
+        upto[:, -1] = lengths
+        counts = np.diff(upto, axis=1, prepend=0)
+        return np.repeat(np.tile(np.arange(self.cells, dtype=np.int32), len(groups)), counts.ravel())
 
 
 def conditionals(tree: CliqueTree, beliefs: Beliefs) -> tuple[Conditional, ...]:
