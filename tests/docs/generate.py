@@ -36,6 +36,7 @@ Results go to stdout, messages to stderr. With `--json` stdout holds one JSON do
 | sample | `synthetic`, `rows` |
 | inspect | the statement |
 | schema | the schema |
+| plan | a list of plans: `epsilon`, `delta`, `mu`, `spending`, `columns`, `pairs`, `pairs_measured` |
 | ledger show, cap | a list of accounts |
 | ledger history | a list of runs, each with its mechanism runs |
 | doctor | a list of checks |

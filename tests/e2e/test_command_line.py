@@ -273,3 +273,24 @@ def test_several_owners_and_composite_ids(tmp_path: Path) -> None:
     one = synth(tmp_path / "pairs.parquet", tmp_path, "--user", "a+b", "--max-records-per-user", 1, name="p.parquet")
     assert one.code == 0, one.err
     assert one.json["statement"]["adjacency"] == "add_or_remove_one_user"
+
+
+def test_plan_tells_before_anything_is_spent(tmp_path: Path) -> None:
+    schema = tmp_path / "colours.yaml"
+    schema.write_text(
+        "columns:\n- {name: colour, type: text, categories: [red, blue]}\n- {name: town, type: text}\n"
+        "- {name: age, type: integer, range: [0, 99]}\n"
+    )
+    home = tmp_path / "home"
+    wanted = ["plan", schema, "--epsilon", "0.3,3", "--records", "20000"]
+    told = dpfy(*wanted, "--picture", tmp_path / "plan.svg", home=home)
+    assert told.code == 0, told.err
+    for words in ("epsilon 0.3", "epsilon 3", "noise of a pair's cell", "colour x age", "a value from"):
+        assert words in told.out
+    assert (tmp_path / "plan.svg").read_text().startswith("<svg")
+    assert [p["epsilon"] for p in dpfy(*wanted, "--json", home=home).json] == [0.3, 3.0]
+    assert not home.exists()
+    refused = dpfy("plan", tmp_path / "colours.csv", "--epsilon", "1", "--records", "10", home=home)
+    assert refused.code == 2
+    assert "never data" in refused.err
+    assert refused.out == ""

@@ -203,6 +203,44 @@ def schema(source: options.Source, json_output: options.Json = False, **given: A
         typer.echo(proposed.text, nl=False)
 
 
+@app.command("plan")
+def plan_command(
+    schema_file: Annotated[Path, typer.Argument(metavar="SCHEMA", help="YAML file that the owner confirmed.")],
+    epsilon: Annotated[str, typer.Option("--epsilon", help="One or several, with commas: 0.3,1,3.")],
+    records: Annotated[float | None, typer.Option("--records", help="About how many records; a public guess.")] = None,
+    users: Annotated[float | None, typer.Option("--users", help="About how many users; a public guess.")] = None,
+    delta: options.Delta = None,
+    user: options.User = None,
+    max_records_per_user: options.MaxRecords = None,
+    counting: options.Counting = "rows",
+    target: options.Target = None,
+    picture: Annotated[Path | None, typer.Option("--picture", help="An .svg file to draw.")] = None,
+    json_output: options.Json = False,
+) -> None:
+    """Tell what runs at several epsilons will be able to see; reads a schema, no data, and costs nothing."""
+    from dpfy.cli.plan_text import plan_text
+    from dpfy.workflow.plan import plan, plan_to_json, write_picture
+
+    want_json(json_output)
+    plans = plan(
+        schema_file,
+        epsilon,
+        records=records,
+        users=users,
+        delta=delta,
+        user=user,
+        max_records_per_user=max_records_per_user,
+        counting=counting,
+        target=target,
+    )
+    if picture is not None:
+        write_picture(plans, picture)
+    if json_output:
+        emit_json(plan_to_json(plans))
+    else:
+        typer.echo(plan_text(plans))
+
+
 @ledger_app.command("show")
 def ledger_show(workspace: options.Workspace = None, json_output: options.Json = False) -> None:
     """Show every account: spent, held, cap and what remains."""

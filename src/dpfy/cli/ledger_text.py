@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lines with columns of equal width."""
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
@@ -23,7 +24,7 @@ def accounts_text(accounts: Sequence[Mapping[str, Any]]) -> str:
     if not accounts:
         return "The ledger is empty."
     head = ("data sets", "spent epsilon", "spent delta", "held epsilon", "cap epsilon", "remaining", "runs")
-    return _table(
+    return table(
         head,
         [
             (
@@ -45,7 +46,7 @@ def history_text(entries: Sequence[Mapping[str, Any]]) -> str:
     if not entries:
         return "No runs."
     head = ("time", "data set", "operation", "state", "epsilon", "delta", "mechanism runs")
-    return _table(
+    return table(
         head,
         [
             (

@@ -41,6 +41,34 @@ def domain_share(resolution: float) -> float:
     return float(np.interp(np.log(resolution), np.log(_RESOLUTIONS), _DOMAIN_SHARES))
 
 
+def count_share(*, is_record: bool, has_cap: bool) -> float:
+    """The share of a run's budget for the number of records, or of users by records.
+
+    One count is cheap; a histogram needs more, and more still when the contribution bound hangs on it.
+
+    Args:
+        is_record: each record is its own user.
+        has_cap: the owner has bounded the records of a user.
+    """
+    if is_record:
+        return 0.01
+    return 0.03 if has_cap else 0.05
+
+
+def domain_mu_squared(mu_squared: float, *, records: float, scale: CountScale, columns: int, hidden: int) -> float:
+    """What a run spends on domains, out of its whole budget.
+
+    Args:
+        mu_squared: of the whole run.
+        records: noisy, or a public guess; users in per-user counting.
+        scale: what a user adds up to.
+        columns: number of model columns.
+        hidden: how many of them are discovered.
+    """
+    share = domain_share(resolution(records, scale, mu_squared, columns))
+    return share * mu_squared * hidden / max(1, columns)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ColumnBudget:
     """What one discovered column may spend.

@@ -33,7 +33,8 @@ OWN_CELL_SHARE = 0.3
 PER_BIN = 4.0
 """Standard deviations of an interval's noise that a bin holds at least, on average."""
 _PER_CHILD = 2.0
-_STANDS_OUT = 4.0
+STANDS_OUT = 4.0
+"""Standard deviations of noise from which on an interval is taken as not empty."""
 _RANGE_VISIBLE = (30.0, 120.0, 1000.0)
 _RANGE_COST = (0.7, 1.5, 3.0)
 _PER_MAGNITUDE = 0.1
@@ -221,7 +222,7 @@ def discover_numbers(
             variance=np.full(len(own) + len(tail), variance),
         )
     noise_level = float(np.sqrt(leaves.variance.max()))
-    bins = max(1, min(most_bins, int(float(leaves.counts.sum()) / (PER_BIN * noise_level))))
+    bins = bins_worth(float(leaves.counts.sum()), noise_level, most_bins)
     domain, bin_counts, bin_variance = number_domain(
         leaves, own, inside, most_bins=bins, has_missing=may_miss, step=step
     )
@@ -230,6 +231,11 @@ def discover_numbers(
         counts=np.concatenate([bin_counts, atoms.counts[heavy], tail]),
         variance=np.concatenate([bin_variance, np.full(len(own) + len(tail), variance)]),
     )
+
+
+def bins_worth(records: float, noise_level: float, most_bins: int) -> int:
+    """How many bins so many records make, of which each stands out of the noise."""
+    return max(1, min(most_bins, int(records / (PER_BIN * noise_level))))
 
 
 def _step(held: ValueCounts, run: DiscoveryRun, steps: tuple[int, ...], mu_squared: float, label: str) -> int:
@@ -263,7 +269,7 @@ def _leaves(
     first, last = 0, len(counts) - 1
     if not roots.public:
         first, last = _range(counts, variance, roots.magnitudes, run.records)
-    clear = bool((counts >= _STANDS_OUT * variance**0.5).any())
+    clear = bool((counts >= STANDS_OUT * variance**0.5).any())
     low, high = borders[first : last + 1], borders[first + 1 : last + 2]
     counts = counts[first : last + 1]
     spread = np.full(len(counts), variance)
@@ -296,7 +302,7 @@ def _range(counts: Floats, variance: float, magnitudes: Floats, records: float) 
     score -= np.maximum(unlikely[:, None], unlikely[None, :])
     score[np.tril_indices(len(counts), -1)] = -np.inf
     first, last = divmod(int(np.argmax(score)), len(counts))
-    alone = np.flatnonzero(counts >= _STANDS_OUT * noise + 0.5 * unlikely)
+    alone = np.flatnonzero(counts >= STANDS_OUT * noise + 0.5 * unlikely)
     if len(alone):
         return min(first, int(alone[0])), max(last, int(alone[-1]))
     return first, last

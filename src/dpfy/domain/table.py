@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +47,11 @@ def has_public_categories(spec: ColumnSpec) -> bool:
     return isinstance(spec.categories, (list, tuple))
 
 
+def hidden_columns(specs: Sequence[ColumnSpec], columns: Sequence[ModelColumn]) -> list[int]:
+    """Which model columns are discovered."""
+    return [i for i, c in enumerate(columns) if not has_public_categories(specs[c.source])]
+
+
 def discover_table(
     table: CountedTable,
     columns: tuple[ModelColumn, ...],
@@ -73,7 +78,7 @@ def discover_table(
     Returns:
         The domains, with the counts that discovery has paid for.
     """
-    hidden = [i for i, c in enumerate(columns) if not has_public_categories(table.columns[c.source])]
+    hidden = hidden_columns(table.columns, columns)
     each = ColumnBudget.equal_parts(mu_squared, delta, len(hidden))
     found: list[Discovered] = []
     for index, column in enumerate(columns):
@@ -81,7 +86,9 @@ def discover_table(
         if progress is not None:
             progress(column.label(spec))
         if index not in hidden:
-            found.append(_public(spec, column))
+            domain = public_domain(spec, column)
+            nothing_yet = np.full(domain.cells, np.inf)
+            found.append(Discovered(domain=domain, counts=np.zeros(domain.cells), variance=nothing_yet))
         else:
             found.append(_discover(table, column, run, each))
     looked = [i for i in hidden if isinstance(found[i].domain, CategoryDomain)]
@@ -129,16 +136,18 @@ def _discover(table: CountedTable, column: ModelColumn, run: DiscoveryRun, budge
     )
 
 
-def _public(spec: ColumnSpec, column: ModelColumn) -> Discovered:
+def public_domain(spec: ColumnSpec, column: ModelColumn) -> CategoryDomain:
+    """The domain of a column whose categories the owner listed.
+
+    It has a catch-all even so: a value that is not listed must neither stop the run nor pass for another value.
+    """
     listed = spec.categories
     assert isinstance(listed, (list, tuple))
     if spec.physical == "text":
         values: tuple[str, ...] | tuple[int, ...] = tuple(str(v) for v in listed)
     else:
         values = tuple(int(column.keys(np.array([spec.tick(v)]), spec)[0]) for v in listed)
-    # A catch-all even so: a value that is not listed must neither stop the run nor pass for another value.
-    domain = CategoryDomain(values=values, has_other=True, has_missing=spec.missing != "never")
-    return Discovered(domain=domain, counts=np.zeros(domain.cells), variance=np.full(domain.cells, np.inf))
+    return CategoryDomain(values=values, has_other=True, has_missing=spec.missing != "never")
 
 
 def _other_share(found: Discovered, records: float) -> float:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import dpfy
 from dpfy.accounting.meter import Meter, PlannedCharge, plan_charge
-from dpfy.domain.budget import domain_share, resolution
+from dpfy.domain.budget import count_share, domain_mu_squared
 from dpfy.domain.counted import CountedTable
 from dpfy.domain.discovery import DiscoveryRun
 from dpfy.domain.model_column import ModelColumn, model_columns
 from dpfy.domain.population import Population
 from dpfy.domain.rules import Follows, parse_rules
-from dpfy.domain.table import discover_table, has_public_categories
+from dpfy.domain.table import discover_table, hidden_columns
 from dpfy.errors import PrivacyParameterError, SpecError
 from dpfy.generators.tabular.marginal.fit import MeasuringBudget, fit_marginals
 from dpfy.generators.tabular.marginal.follow import learn_following
@@ -200,7 +200,9 @@ class _Fit:
             params = MarginalParams.for_epsilon(
                 request.parameters.epsilon,
                 target=_target(request.target, schema, columns),
-                count_share=_count_share(request),
+                count_share=count_share(
+                    is_record=request.unit.is_record, has_cap=request.unit.max_records_per_user is not None
+                ),
                 forced=tuple((min(a, b), max(a, b)) for a, b in links),
                 drawn_first=drawn_first,
             )
@@ -242,10 +244,14 @@ class _Fit:
         table = CountedTable(bounded, self._request.counting)
         counted = population.users if self._request.counting.value == "users" else population.records
         run = DiscoveryRun(meter=meter, noise=noise, scale=table.scale, records=float(counted))
-        hidden = sum(not has_public_categories(schema.columns[c.source]) for c in columns)
-        whole = meter.planned.gaussian_mu_squared
-        share = domain_share(resolution(float(counted), table.scale, whole, len(columns)))
-        domain_budget = share * whole * hidden / max(1, len(columns))
+        hidden = len(hidden_columns(schema.columns, columns))
+        domain_budget = domain_mu_squared(
+            meter.planned.gaussian_mu_squared,
+            records=float(counted),
+            scale=table.scale,
+            columns=len(columns),
+            hidden=hidden,
+        )
         domain = discover_table(
             table,
             columns,
@@ -296,13 +302,6 @@ class _Fit:
             table=private,
             hints=self._hints,
         )
-
-
-def _count_share(request: FitRequest) -> float:
-    """One count is cheap; a histogram needs more, and more still when the contribution bound hangs on it."""
-    if request.unit.is_record:
-        return 0.01
-    return 0.03 if request.unit.max_records_per_user is not None else 0.05
 
 
 def columns_done(label: str, columns: Sequence[ModelColumn], schema: TableSchema) -> float:
